@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Stream-ordered device memory and pooled pinned host memory. The ownership words are those of runtime.h.
+ *
+ * A buffer belongs to the stream it was made on. Releasing it is ordered after the work enqueued on that stream by
+ * then, and on every stream recorded with ascend_cy_buffer_record_stream: the memory is reused at once by work on the
+ * same stream, and by others only when an event says that all of those streams have passed. Neither making nor
+ * releasing a buffer synchronises the host, except when memory is short (cached blocks are given back, then pending
+ * ones are waited for, then 207001 is returned and nothing has changed).
+ */
+#ifndef ASCEND_CY_POOL_H
+#define ASCEND_CY_POOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ascend_cy/runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ascend_cy_buffer ascend_cy_buffer_t;
+
+/* Gives a buffer of at least `size` bytes (0 is allowed: pointer NULL), aligned to 64 bytes, contents undefined, with
+ * room for 32 readable bytes behind it. Keeps `stream`. May block only when memory is short. */
+ASCEND_CY_API int ascend_cy_buffer_create(size_t size, ascend_cy_stream_t *stream, ascend_cy_buffer_t **out);
+/* Gives a buffer object around foreign device memory, which is never freed; on_release(context) runs when the last
+ * reference goes (may be NULL). Keeps `stream`. */
+ASCEND_CY_API int ascend_cy_buffer_wrap(void *pointer, size_t size, ascend_cy_stream_t *stream,
+                                        void (*on_release)(void *), void *context, ascend_cy_buffer_t **out);
+ASCEND_CY_API void ascend_cy_buffer_retain(ascend_cy_buffer_t *buffer);
+/* Never raises, never waits for queued work. NULL is allowed. */
+ASCEND_CY_API void ascend_cy_buffer_release(ascend_cy_buffer_t *buffer);
+ASCEND_CY_API void *ascend_cy_buffer_pointer(const ascend_cy_buffer_t *buffer);
+ASCEND_CY_API size_t ascend_cy_buffer_size(const ascend_cy_buffer_t *buffer);
+ASCEND_CY_API ascend_cy_stream_t *ascend_cy_buffer_stream(const ascend_cy_buffer_t *buffer); /* borrowed */
+/* Says that work on `stream` uses the buffer: call it after that work was enqueued. A no-op for its own stream. */
+ASCEND_CY_API int ascend_cy_buffer_record_stream(ascend_cy_buffer_t *buffer, ascend_cy_stream_t *stream);
+
+typedef struct ascend_cy_pool_stats {
+    uint64_t in_use_bytes;   /* asked for by live buffers, rounded as allocated */
+    uint64_t reserved_bytes; /* taken from the device: in use, cached and pending */
+    uint64_t cached_bytes;   /* free for some stream */
+    uint64_t peak_in_use_bytes;
+    uint64_t limit_bytes;    /* UINT64_MAX: none */
+    uint64_t allocations;    /* ascend_cy_buffer_create calls that succeeded */
+    uint64_t device_allocations; /* of them, those that called aclrtMalloc */
+} ascend_cy_pool_stats_t;
+/* Pool of the calling thread's current device. */
+ASCEND_CY_API int ascend_cy_pool_stats(int32_t device, ascend_cy_pool_stats_t *out);
+ASCEND_CY_API int ascend_cy_pool_set_limit(int32_t device, uint64_t bytes);
+/* Gives cached blocks back to the device until at most `keep` bytes stay reserved or nothing is free. May block. */
+ASCEND_CY_API int ascend_cy_pool_trim(int32_t device, uint64_t keep);
+
+/* Gives pinned host memory, 64-byte aligned, pooled by size. May block. */
+ASCEND_CY_API int ascend_cy_pinned_alloc(size_t size, void **out);
+/* Takes it back; ordered after the work enqueued on streams recorded with ascend_cy_pinned_record_stream. */
+ASCEND_CY_API void ascend_cy_pinned_free(void *pointer);
+ASCEND_CY_API int ascend_cy_pinned_record_stream(void *pointer, ascend_cy_stream_t *stream);
+ASCEND_CY_API int ascend_cy_pinned_trim(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* ASCEND_CY_POOL_H */
