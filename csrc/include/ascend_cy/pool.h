@@ -38,6 +38,9 @@ ASCEND_CY_API ascend_cy_stream_t *ascend_cy_buffer_stream(const ascend_cy_buffer
 /* Says that work on `stream` uses the buffer: call it after that work was enqueued. A no-op for its own stream. */
 ASCEND_CY_API int ascend_cy_buffer_record_stream(ascend_cy_buffer_t *buffer, ascend_cy_stream_t *stream);
 
+/* Later work of `stream` waits for what was enqueued by now on the buffer's own stream and on the recorded ones. */
+ASCEND_CY_API int ascend_cy_buffer_order(ascend_cy_buffer_t *buffer, ascend_cy_stream_t *stream);
+
 typedef struct ascend_cy_pool_stats {
     uint64_t in_use_bytes;   /* asked for by live buffers, rounded as allocated */
     uint64_t reserved_bytes; /* taken from the device: in use, cached and pending */

@@ -111,6 +111,12 @@ ASCEND_CY_API int ascend_cy_stream_synchronize(ascend_cy_stream_t *stream, int32
 ASCEND_CY_API int ascend_cy_stream_query(ascend_cy_stream_t *stream, int *done);
 /* Later work of `stream` waits for what is enqueued on `other` by now. */
 ASCEND_CY_API int ascend_cy_stream_wait_stream(ascend_cy_stream_t *stream, ascend_cy_stream_t *other);
+/* Makes the stream's device current in the calling thread, if it is not: raw AscendCL calls that take the stream's
+ * handle need that. A thread-local compare in the common case. */
+ASCEND_CY_API int ascend_cy_stream_enter(ascend_cy_stream_t *stream);
+/* Waits for all work of the calling thread's current device; blocks up to timeout_ms (-1: without limit), 507046
+ * when time is up. */
+ASCEND_CY_API int ascend_cy_synchronize_device(int32_t timeout_ms);
 /* Runs function(context) on a thread of the runtime when the work enqueued by now has passed; later work waits for
  * it. It must not call the device. Where it cannot be enqueued (error returned) it never runs. */
 ASCEND_CY_API int ascend_cy_stream_add_host_function(ascend_cy_stream_t *stream, void (*function)(void *), void *context);
