@@ -1,4 +1,5 @@
-/*
+/* SPDX-License-Identifier: Apache-2.0
+ *
  * AscendCL through ascend_cy.
  *
  * By default a program sees the functions of the device that ascend_cy has chosen (an NPU or the embedded
@@ -18,10 +19,7 @@
 #include "ascend_cy/acl_types.h"
 
 #include "ascend_cy/acl_functions.h"
-
-#ifndef ASCEND_CY_EXPORT
-#define ASCEND_CY_EXPORT __attribute__((visibility("default")))
-#endif
+#include "ascend_cy/export.h"
 
 /* The place of every function in the list: ASCEND_CY_ACL_INDEX_aclInit is 0. */
 enum {
@@ -40,13 +38,13 @@ extern "C" {
 #endif
 
 #define ASCEND_CY_ACL_PROTOTYPE(kind, since, ret, name, parameters, arguments) \
-    ASCEND_CY_EXPORT ret name parameters;
+    ASCEND_CY_API ret name parameters;
 ASCEND_CY_ACL_FUNCTIONS(ASCEND_CY_ACL_PROTOTYPE)
 #undef ASCEND_CY_ACL_PROTOTYPE
 
 /* Varargs, hence in neither the list nor the table. */
-ASCEND_CY_EXPORT void aclAppLog(aclLogLevel level, const char *function, const char *file, uint32_t line,
-                                const char *format, ...) __attribute__((format(printf, 5, 6)));
+ASCEND_CY_API void aclAppLog(aclLogLevel level, const char *function, const char *file, uint32_t line,
+                             const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 #ifdef __cplusplus
 }
@@ -103,7 +101,7 @@ extern "C" {
 #endif
 
 /* Exported by libascend_cy. */
-ASCEND_CY_EXPORT const ascend_cy_acl_table *ascend_cy_acl_get_table(void);
+ASCEND_CY_API const ascend_cy_acl_table *ascend_cy_acl_get_table(void);
 
 #ifdef __cplusplus
 }

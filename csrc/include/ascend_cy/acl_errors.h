@@ -1,4 +1,5 @@
-/*
+/* SPDX-License-Identifier: Apache-2.0
+ *
  * The error codes of AscendCL, once, as a list: X(name, value).
  *
  * acl_types.h makes constants of it and the error messages take names from it. Where a value has several

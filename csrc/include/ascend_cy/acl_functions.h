@@ -1,4 +1,5 @@
-/*
+/* SPDX-License-Identifier: Apache-2.0
+ *
  * The AscendCL functions of the runtime library, once, as a list. Everything that has to treat them all
  * alike (the function table, its filling by dlsym, prototypes, the Cython mirror, the ABI check) is made
  * from it.

@@ -1,4 +1,5 @@
-/*
+/* SPDX-License-Identifier: Apache-2.0
+ *
  * Types and constants of AscendCL: same names, values, sizes and layouts as in CANN's own headers, so that
  * a program compiled with either set can talk to either library. No function is declared here.
  *
