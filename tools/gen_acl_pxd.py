@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH = 110
 
-HEAD = '''\
+HEAD = """\
 # SPDX-License-Identifier: Apache-2.0
 # Made from csrc/include/ascend_cy/acl*.h by tools/gen_acl_pxd.py: change those, not this.
 #
@@ -31,7 +31,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 
 cdef extern from "ascend_cy/acl.h":
-'''
+"""
 
 
 class HeaderError(Exception):
