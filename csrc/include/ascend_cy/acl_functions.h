@@ -30,7 +30,7 @@
 
 /* clang-format off */
 #define ASCEND_CY_ACL_FUNCTIONS(X) \
-    /* initialisation, errors, versions (sheet 2.1, 1.5) */ \
+    /* initialisation, errors, versions */ \
     X(ERR, A, aclError, aclInit, (const char *config_path), (config_path)) \
     X(ERR, A, aclError, aclFinalize, (void), ()) \
     X(ERR, B, aclError, aclFinalizeReference, (uint64_t *ref_count), (ref_count)) \
@@ -93,7 +93,7 @@
     X(ERR, B, aclError, aclsysGetVersionNum, \
         (char *pkg_name, int32_t *version_num), \
         (pkg_name, version_num)) \
-    /* devices (2.2) */ \
+    /* devices */ \
     X(ERR, A, aclError, aclrtSetDevice, (int32_t device_id), (device_id)) \
     X(ERR, A, aclError, aclrtResetDevice, (int32_t device_id), (device_id)) \
     X(ERR, A, aclError, aclrtResetDeviceForce, (int32_t device_id), (device_id)) \
@@ -221,7 +221,7 @@
     X(ERR, A, aclError, aclrtSetOpWaitTimeout, (uint32_t timeout), (timeout)) \
     X(ERR, B, aclError, aclrtGetOpExecuteTimeout, (uint32_t *timeout_ms), (timeout_ms)) \
     X(ERR, B, aclError, aclrtGetOpTimeOutInterval, (uint64_t *interval), (interval)) \
-    /* contexts (2.3) */ \
+    /* contexts */ \
     X(ERR, A, aclError, aclrtCreateContext, \
         (aclrtContext *context, int32_t device_id), \
         (context, device_id)) \
@@ -234,7 +234,7 @@
     X(ERR, B, aclError, aclrtGetPrimaryCtxState, \
         (int32_t device_id, uint32_t *flags, int32_t *active), \
         (device_id, flags, active)) \
-    /* streams (2.4) */ \
+    /* streams */ \
     X(ERR, A, aclError, aclrtCreateStream, (aclrtStream *stream), (stream)) \
     X(ERR, A, aclError, aclrtCreateStreamWithConfig, \
         (aclrtStream *stream, uint32_t priority, uint32_t flag), \
@@ -309,7 +309,7 @@
     X(ERR, B, aclError, aclrtNpuClearFloatOverFlowStatus, \
         (uint32_t check_mode, aclrtStream stream), \
         (check_mode, stream)) \
-    /* events (2.5) */ \
+    /* events */ \
     X(ERR, A, aclError, aclrtCreateEvent, (aclrtEvent *event), (event)) \
     X(ERR, A, aclError, aclrtCreateEventWithFlag, (aclrtEvent *event, uint32_t flag), (event, flag)) \
     X(ERR, A, aclError, aclrtCreateEventExWithFlag, (aclrtEvent *event, uint32_t flag), (event, flag)) \
@@ -344,7 +344,7 @@
     X(ERR, B, aclError, aclrtIpcOpenEventHandle, \
         (aclrtIpcEventHandle handle, aclrtEvent *event), \
         (handle, event)) \
-    /* memory (2.6) */ \
+    /* memory */ \
     X(ERR, A, aclError, aclrtMalloc, \
         (void **dev_ptr, size_t size, aclrtMemMallocPolicy policy), \
         (dev_ptr, size, policy)) \
@@ -546,7 +546,7 @@
         (stream, allocator_desc, allocator, alloc_func, free_func, alloc_advise_func, \
         get_addr_from_block_func)) \
     X(ERR, A, aclError, aclrtAllocatorUnregister, (aclrtStream stream), (stream)) \
-    /* copies, fills, built-in tasks (2.7) */ \
+    /* copies, fills, built-in tasks */ \
     X(ERR, A, aclError, aclrtMemcpy, \
         (void *dst, size_t dest_max, const void *src, size_t count, aclrtMemcpyKind kind), \
         (dst, dest_max, src, count, kind)) \
@@ -658,7 +658,7 @@
     X(ERR, B, aclError, aclrtTaskUpdateAsync, \
         (aclrtStream task_stream, uint32_t task_id, aclrtTaskUpdateInfo *info, aclrtStream exec_stream), \
         (task_stream, task_id, info, exec_stream)) \
-    /* host callbacks (2.8) */ \
+    /* host callbacks */ \
     X(ERR, A, aclError, aclrtSubscribeReport, \
         (uint64_t thread_id, aclrtStream stream), \
         (thread_id, stream)) \
@@ -679,7 +679,7 @@
     X(ERR, A, aclError, aclrtUnSubscribeHostFunc, \
         (uint64_t host_func_thread_id, aclrtStream exe_stream), \
         (host_func_thread_id, exe_stream)) \
-    /* kernels (2.9) */ \
+    /* kernels */ \
     X(ERR, A, aclError, aclrtBinaryLoadFromFile, \
         (const char *bin_path, aclrtBinaryLoadOptions *options, aclrtBinHandle *bin_handle), \
         (bin_path, options, bin_handle)) \
@@ -795,7 +795,7 @@
         (func, grid_dim, block_dim, dyn_ubuf_size, stream, cfg, host_args, args_size, place_holder_array, \
         place_holder_num)) \
     X(ERR, B, aclError, aclrtGetHardwareSyncAddr, (void **addr), (addr)) \
-    /* notifies and labels (2.10) */ \
+    /* notifies and labels */ \
     X(ERR, B, aclError, aclrtCreateNotify, (aclrtNotify *notify, uint64_t flag), (notify, flag)) \
     X(ERR, B, aclError, aclrtDestroyNotify, (aclrtNotify notify), (notify)) \
     X(ERR, B, aclError, aclrtRecordNotify, (aclrtNotify notify, aclrtStream stream), (notify, stream)) \
@@ -842,7 +842,7 @@
     X(ERR, B, aclError, aclrtSwitchLabelByIndex, \
         (void *ptr, uint32_t max_value, aclrtLabelList label_list, aclrtStream stream), \
         (ptr, max_value, label_list, stream)) \
-    /* runtime instances: capture, build, replay (2.10) */ \
+    /* runtime instances: capture, build, replay */ \
     X(ERR, A, aclError, aclmdlRICaptureBegin, \
         (aclrtStream stream, aclmdlRICaptureMode mode), \
         (stream, mode)) \
@@ -917,7 +917,7 @@
     X(ERR, D, aclError, aclmdlRIAddCondTask, \
         (aclmdlRICondTaskParams params, aclrtStream stream, uint32_t flags), \
         (params, stream, flags)) \
-    /* data buffers and data types (2.10) */ \
+    /* data buffers and data types */ \
     X(PTR, A, aclDataBuffer *, aclCreateDataBuffer, (void *data, size_t size), (data, size)) \
     X(ERR, A, aclError, aclDestroyDataBuffer, (const aclDataBuffer *data_buffer), (data_buffer)) \
     X(ERR, A, aclError, aclUpdateDataBuffer, \
