@@ -1,0 +1,83 @@
+"""Huawei Ascend NPUs that feel native in Python: arrays, streams, and Ascend C operators.
+
+Nothing is initialised at import; the first use of a device does it. ``ASCEND_CY_DEVICE`` (auto, npu, cpu, sim) chooses
+where work runs.
+"""
+
+from __future__ import annotations
+
+import os as _os
+
+from ascend_cy._build_info import version as __version__
+from ascend_cy._core import (
+    DeviceArray,
+    Event,
+    Stream,
+    asarray,
+    current_stream,
+    default_stream,
+    device_count,
+    device_info,
+    empty,
+    empty_like,
+    empty_pinned,
+    full,
+    has,
+    live_objects,
+    memory_stats,
+    ones,
+    set_memory_limit,
+    synchronize,
+    trim_memory,
+    zeros,
+)
+from ascend_cy._ops import layernorm
+from ascend_cy.errors import (
+    AclError,
+    AscendCyResourceWarning,
+    DeviceMemoryError,
+    DeviceNotFoundError,
+    KernelError,
+)
+
+__all__ = [
+    "AclError",
+    "AscendCyResourceWarning",
+    "DeviceArray",
+    "DeviceMemoryError",
+    "DeviceNotFoundError",
+    "Event",
+    "KernelError",
+    "Stream",
+    "__version__",
+    "asarray",
+    "current_stream",
+    "default_stream",
+    "device_count",
+    "device_info",
+    "empty",
+    "empty_like",
+    "empty_pinned",
+    "full",
+    "get_include",
+    "get_library_dir",
+    "has",
+    "layernorm",
+    "live_objects",
+    "memory_stats",
+    "ones",
+    "set_memory_limit",
+    "synchronize",
+    "trim_memory",
+    "zeros",
+]
+
+
+def get_include() -> str:
+    """Folder to put on a C or C++ include path; the headers are in ``ascend_cy/`` below it."""
+    return _os.path.join(_os.path.dirname(_os.path.abspath(__file__)), "include")
+
+
+def get_library_dir() -> str:
+    """Folder that holds ``libascend_cy.so`` and ``libascendcl_cpu.so``."""
+    return _os.path.dirname(_os.path.abspath(__file__))

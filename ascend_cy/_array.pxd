@@ -1,0 +1,45 @@
+# Device arrays for other people's Cython code. Pointers are void *, so no C header is needed.
+# Fields and methods are append-only: old consumers index them by position.
+
+from ascend_cy._stream cimport Stream
+
+cdef enum:
+    INLINE_DIMS = 4
+    MAX_DIMS = 64
+
+
+cdef class DeviceArray:
+    cdef void *buffer             # the host library's buffer; NULL once closed
+    cdef char *data               # device address of the first element
+    cdef Py_ssize_t *dims         # shape, then strides in bytes: 2 * rank entries
+    cdef Py_ssize_t few_dims[2 * INLINE_DIMS]
+    cdef int rank
+    cdef int code                 # aclDataType
+    cdef int exports              # buffers of ours that Python code holds
+    cdef bint contiguous          # in C order
+    cdef bint readonly
+    cdef object base_array        # what a view is a view of
+    cdef object __weakref__
+
+    cdef Py_ssize_t nbytes_(self) noexcept nogil
+
+
+# Device address of the first element; raises ValueError on a closed array. NULL for an empty array.
+cdef void *array_data(DeviceArray array) except? NULL nogil
+# aclDataType of the elements.
+cdef int array_dtype_code(DeviceArray array) noexcept nogil
+cdef int array_ndim(DeviceArray array) noexcept nogil
+# `ndim` entries each; strides are in bytes. Borrowed: valid while the array lives.
+cdef const Py_ssize_t *array_shape(DeviceArray array) noexcept nogil
+cdef const Py_ssize_t *array_strides(DeviceArray array) noexcept nogil
+# Says that work on `stream` (None: the thread's current stream) uses the array; call it after enqueueing.
+cdef int array_record_stream(DeviceArray array, Stream stream) except -1 nogil
+
+# *Private* from here on.
+cdef DeviceArray new_array(int rank, const Py_ssize_t *shape, int code, void *stream_box)
+cdef int copy_device(DeviceArray target, DeviceArray source, void *stream_box) except -1
+cdef int upload(DeviceArray target, object source, void *stream_box) except -1
+cdef int download(DeviceArray source, object target, void *stream_box) except -1
+cdef bint is_unified() except -1
+cdef object as_host(object source, str name)
+cdef int parse_shape(object shape, Py_ssize_t *dims) except -1

@@ -1,0 +1,969 @@
+"""Device arrays: memory of the device with a shape and a data type."""
+
+cimport numpy as cnp
+from cpython.buffer cimport (PyBUF_ANY_CONTIGUOUS, PyBUF_C_CONTIGUOUS, PyBUF_F_CONTIGUOUS, PyBUF_FORMAT, PyBUF_ND,
+                             PyBUF_STRIDES, PyBUF_WRITABLE)
+from libc.stdint cimport uintptr_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from ascend_cy cimport _acl
+from ascend_cy._dtypes cimport (ACL_BF16, NO_CODE, code_of, dtype_of, itemsize_of, name_of, parse_dtype)
+from ascend_cy._host cimport *
+from ascend_cy._status cimport check, check_acl, wait_stream
+from ascend_cy._stream cimport Stream, drop_passed, keep_until_passed, stream_box, wrap_stream
+from ascend_cy._transfer cimport copy_strided, fill_elements, is_pinned
+
+import numpy as np
+
+cnp.import_array()
+
+cdef extern from "Python.h":
+    const Py_ssize_t PY_SSIZE_T_MAX
+
+cdef enum:
+    HOST_TO_DEVICE = 1
+    DEVICE_TO_HOST = 2
+
+
+# ---- basics ----
+
+cdef bint is_unified() except -1:
+    """Whether host pointers are device pointers; loads the device library."""
+    cdef const ascend_cy_device_info_t *info
+    with nogil:
+        info = ascend_cy_device_info()
+    if info.error != 0:
+        check(ascend_cy_init())
+    return info.unified != 0
+
+
+cdef int raise_closed() except -1 nogil:
+    with gil:
+        raise ValueError("the DeviceArray is closed")
+
+
+cdef inline int check_open(DeviceArray array) except -1 nogil:
+    if array.buffer is NULL:
+        return raise_closed()
+    return 0
+
+
+cdef void *array_data(DeviceArray array) except? NULL nogil:
+    check_open(array)
+    return array.data
+
+
+cdef int array_dtype_code(DeviceArray array) noexcept nogil:
+    return array.code
+
+
+cdef int array_ndim(DeviceArray array) noexcept nogil:
+    return array.rank
+
+
+cdef const Py_ssize_t *array_shape(DeviceArray array) noexcept nogil:
+    return array.dims
+
+
+cdef const Py_ssize_t *array_strides(DeviceArray array) noexcept nogil:
+    return array.dims + array.rank
+
+
+cdef int array_record_stream(DeviceArray array, Stream stream) except -1 nogil:
+    check_open(array)
+    cdef void *box = stream_box(stream)
+    return check(ascend_cy_buffer_record_stream(<ascend_cy_buffer_t *>array.buffer, <ascend_cy_stream_t *>box))
+
+
+cdef Py_ssize_t count_elements(int rank, const Py_ssize_t *shape) noexcept nogil:
+    cdef Py_ssize_t total = 1
+    cdef int axis
+    for axis in range(rank):
+        total *= shape[axis]
+    return total
+
+
+cdef Py_ssize_t checked_nbytes(int rank, const Py_ssize_t *shape, int itemsize) except -1:
+    """Bytes of a contiguous array; ValueError where the product does not fit."""
+    cdef Py_ssize_t total = itemsize
+    cdef bint empty = False
+    cdef int axis
+    for axis in range(rank):
+        if shape[axis] < 0:
+            raise ValueError(f"shape must not hold negative sides, got {shape[axis]}")
+        if shape[axis] == 0:
+            empty = True
+    # A side of 0 makes the array empty, but the others must still have strides that fit.
+    for axis in range(rank):
+        if shape[axis] == 0:
+            continue
+        if total > PY_SSIZE_T_MAX // shape[axis]:
+            sides = tuple([shape[i] for i in range(rank)])
+            raise ValueError(f"shape {sides} with {itemsize} bytes an element is larger than memory addresses can be")
+        total *= shape[axis]
+    return 0 if empty else total
+
+
+cdef DeviceArray bare_array(int rank, int code):
+    """An array object without memory, shape or strides."""
+    cdef DeviceArray array = DeviceArray.__new__(DeviceArray)
+    if rank > INLINE_DIMS:
+        array.dims = <Py_ssize_t *>malloc(2 * rank * sizeof(Py_ssize_t))
+        if array.dims is NULL:
+            array.dims = array.few_dims
+            raise MemoryError("no memory for the shape of an array")
+    array.rank = rank
+    array.code = code
+    return array
+
+
+cdef void set_contiguous_strides(DeviceArray array) noexcept:
+    cdef Py_ssize_t step = itemsize_of(array.code)
+    cdef int axis
+    for axis in range(array.rank - 1, -1, -1):
+        array.dims[array.rank + axis] = step
+        if array.dims[axis] > 1:
+            step *= array.dims[axis]
+    array.contiguous = True
+
+
+cdef void note_contiguity(DeviceArray array) noexcept:
+    cdef Py_ssize_t step = itemsize_of(array.code)
+    cdef int axis
+    array.contiguous = True
+    for axis in range(array.rank - 1, -1, -1):
+        if array.dims[axis] == 0:
+            array.contiguous = True
+            return
+        if array.dims[axis] != 1:
+            if array.dims[array.rank + axis] != step:
+                array.contiguous = False
+            step *= array.dims[axis]
+
+
+cdef DeviceArray new_array(int rank, const Py_ssize_t *shape, int code, void *box):
+    """A new contiguous array with undefined contents, allocated on stream `box`."""
+    cdef Py_ssize_t nbytes = checked_nbytes(rank, shape, itemsize_of(code))
+    cdef DeviceArray array = bare_array(rank, code)
+    cdef ascend_cy_buffer_t *buffer = NULL
+    memcpy(array.dims, shape, rank * sizeof(Py_ssize_t))
+    set_contiguous_strides(array)
+    check(ascend_cy_buffer_create(nbytes, <ascend_cy_stream_t *>box, &buffer))
+    array.buffer = buffer
+    array.data = <char *>ascend_cy_buffer_pointer(buffer)
+    return array
+
+
+cdef DeviceArray new_view(DeviceArray base, int rank, int code):
+    """A view of the same memory, its shape and strides still to be filled."""
+    cdef DeviceArray array
+    check_open(base)
+    array = bare_array(rank, code)
+    ascend_cy_buffer_retain(<ascend_cy_buffer_t *>base.buffer)
+    array.buffer = base.buffer
+    array.data = base.data
+    array.readonly = base.readonly
+    array.base_array = base if base.base_array is None else base.base_array
+    return array
+
+
+cdef int parse_shape(object shape, Py_ssize_t *dims) except -1:
+    """Fill `dims` (room for MAX_DIMS) and return the rank."""
+    cdef int rank = 0
+    if type(shape) is tuple:
+        pass
+    elif hasattr(shape, "__index__"):
+        shape = (shape,)
+    else:
+        try:
+            shape = tuple(shape)
+        except TypeError:
+            raise TypeError(f"shape must be an integer or a sequence of integers, got {type(shape).__name__}") from None
+    if len(shape) > MAX_DIMS:
+        raise ValueError(f"shape must have at most {MAX_DIMS} sides, got {len(shape)}")
+    for side in <tuple>shape:
+        if type(side) is int:
+            number = side
+        elif isinstance(side, bool) or not hasattr(side, "__index__"):
+            raise TypeError(f"shape must hold integers, got {type(side).__name__}")
+        else:
+            number = side.__index__()
+        if number < 0:
+            raise ValueError(f"shape must not hold negative sides, got {number}")
+        if number > PY_SSIZE_T_MAX:
+            raise ValueError(f"shape holds {number}, which is larger than memory addresses can be")
+        dims[rank] = number
+        rank += 1
+    return rank
+
+
+cdef tuple sides(const Py_ssize_t *values, int count):
+    cdef int i
+    return tuple([values[i] for i in range(count)])
+
+
+# ---- copies ----
+
+cdef int use_on(DeviceArray array, void *box) except -1 nogil:
+    """Order `box` behind the array's earlier users, and make its device current."""
+    check(ascend_cy_stream_enter(<ascend_cy_stream_t *>box))
+    return check(ascend_cy_buffer_order(<ascend_cy_buffer_t *>array.buffer, <ascend_cy_stream_t *>box))
+
+
+cdef int used_on(DeviceArray array, void *box) except -1 nogil:
+    return check(ascend_cy_buffer_record_stream(<ascend_cy_buffer_t *>array.buffer, <ascend_cy_stream_t *>box))
+
+
+cdef int copy_device(DeviceArray target, DeviceArray source, void *box) except -1:
+    """Enqueue target[...] = source; same shape and dtype."""
+    cdef void *handle = ascend_cy_stream_handle(<ascend_cy_stream_t *>box)
+    with nogil:
+        use_on(target, box)
+        use_on(source, box)
+        try:
+            copy_strided(handle, target.data, target.dims + target.rank, source.data, source.dims + source.rank,
+                         target.dims, target.rank, itemsize_of(target.code))
+        finally:
+            # Also where it failed half-way: what was enqueued uses both.
+            used_on(source, box)
+            used_on(target, box)
+    return 0
+
+
+cdef int upload(DeviceArray target, object source, void *box) except -1:
+    """target[...] = source, a contiguous native ndarray of the same shape and dtype.
+
+    Returns once `source` may be changed, except where it is pinned: then the copy is only enqueued, and `source` is
+    kept until it has passed.
+    """
+    cdef DeviceArray staged = target
+    cdef Py_ssize_t nbytes = target.nbytes_()
+    cdef char *data = <char *>cnp.PyArray_DATA(<cnp.ndarray>source)
+    cdef void *handle = ascend_cy_stream_handle(<ascend_cy_stream_t *>box)
+    if nbytes == 0:
+        return 0
+    if not target.contiguous:
+        staged = new_array(target.rank, target.dims, target.code, box)
+    with nogil:
+        use_on(staged, box)
+        check_acl(_acl.aclrtMemcpyAsync(staged.data, nbytes, data, nbytes, <_acl.aclrtMemcpyKind>HOST_TO_DEVICE,
+                                        handle), b"aclrtMemcpyAsync")
+        used_on(staged, box)
+    if is_pinned(data):
+        keep_until_passed(box, source)
+    if staged is not target:
+        copy_device(target, staged, box)
+    return 0
+
+
+cdef int download(DeviceArray source, object target, void *box) except -1:
+    """target[...] = source, into a contiguous writable native ndarray; returns when it is there."""
+    cdef DeviceArray staged = source
+    cdef Py_ssize_t nbytes = source.nbytes_()
+    cdef char *data = <char *>cnp.PyArray_DATA(<cnp.ndarray>target)
+    cdef void *handle = ascend_cy_stream_handle(<ascend_cy_stream_t *>box)
+    if nbytes == 0:
+        return 0
+    if not source.contiguous:
+        staged = new_array(source.rank, source.dims, source.code, box)
+        copy_device(staged, source, box)
+    with nogil:
+        use_on(staged, box)
+        check_acl(_acl.aclrtMemcpyAsync(data, nbytes, staged.data, nbytes, <_acl.aclrtMemcpyKind>DEVICE_TO_HOST,
+                                        handle), b"aclrtMemcpyAsync")
+        used_on(staged, box)
+    try:
+        with nogil:
+            wait_stream(<ascend_cy_stream_t *>box)
+    except BaseException:
+        # Interrupted: the copy may still write into the target.
+        keep_until_passed(box, target)
+        raise
+    drop_passed()
+    return 0
+
+
+cdef object as_host(object source, str name):
+    """A native ndarray over `source`, which may be anything NumPy takes; refuses what would lose meaning."""
+    if isinstance(source, np.ma.MaskedArray):
+        raise TypeError(f"{name} must not be a masked array: the mask would be lost; use .filled()")
+    array = source if isinstance(source, np.ndarray) else np.asarray(source)
+    if code_of((<cnp.ndarray>array).descr) == NO_CODE:
+        raise TypeError(f"{name} has dtype {array.dtype}, which devices do not have")
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    return array
+
+
+# ---- the array ----
+
+cdef class DeviceArray:
+    """An array in device memory.
+
+    ``DeviceArray(shape, dtype)`` allocates contiguous memory with undefined contents on a stream, without waiting;
+    see also :func:`empty`, :func:`zeros`, :func:`asarray`. Slices are views that share the memory.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+    dtype : data type, default float32
+        float16, bfloat16 (with ml_dtypes), float32, float64, the integers of 8 to 64 bits, bool.
+    stream : Stream, optional
+        Where it is allocated, and where its memory is given back: reuse of the memory is ordered behind the work
+        enqueued there. The thread's current stream by default.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a shape or a dtype that cannot be.
+    DeviceMemoryError
+        If the device has no memory left.
+
+    Examples
+    --------
+    >>> import numpy as np, ascend_cy
+    >>> x = ascend_cy.asarray(np.arange(6, dtype=np.float32).reshape(2, 3))
+    >>> x[:, ::-1].to_numpy()
+    array([[2., 1., 0.],
+           [5., 4., 3.]], dtype=float32)
+    """
+
+    __array_ufunc__ = None  # mixing with ndarrays in expressions is an error, not a silent copy
+
+    def __cinit__(self):
+        self.dims = self.few_dims
+
+    def __init__(self, shape, dtype="float32", *, Stream stream=None):
+        cdef Py_ssize_t[MAX_DIMS] dims
+        cdef ascend_cy_buffer_t *buffer = NULL
+        cdef int code, rank
+        cdef DeviceArray made
+        if self.buffer is not NULL:
+            raise RuntimeError("the DeviceArray is initialised already")
+        parse_dtype(dtype, &code)
+        rank = parse_shape(shape, dims)
+        made = new_array(rank, dims, code, stream_box(stream))
+        take_over(self, made)
+
+    def __dealloc__(self):
+        # Never waits for queued work; where the device is embedded nothing in it can block, so the GIL may be kept.
+        if self.buffer is not NULL:
+            release_buffer(self)
+        if self.dims is not self.few_dims:
+            free(self.dims)
+
+    cdef Py_ssize_t nbytes_(self) noexcept nogil:
+        return count_elements(self.rank, self.dims) * itemsize_of(self.code)
+
+    # -- what it is --
+
+    @property
+    def shape(self):
+        """tuple of int: Length of each axis."""
+        return sides(self.dims, self.rank)
+
+    @property
+    def strides(self):
+        """tuple of int: Bytes from one element to the next along each axis."""
+        return sides(self.dims + self.rank, self.rank)
+
+    @property
+    def ndim(self):
+        """int: Number of axes."""
+        return self.rank
+
+    @property
+    def size(self):
+        """int: Number of elements."""
+        return count_elements(self.rank, self.dims)
+
+    @property
+    def itemsize(self):
+        """int: Bytes of one element."""
+        return itemsize_of(self.code)
+
+    @property
+    def nbytes(self):
+        """int: Bytes of all elements."""
+        return self.nbytes_()
+
+    @property
+    def dtype(self):
+        """numpy.dtype: Data type of the elements."""
+        return dtype_of(self.code)
+
+    @property
+    def ptr(self):
+        """int: Device address of the first element."""
+        return <uintptr_t>array_data(self)
+
+    @property
+    def device(self):
+        """int: Number of the device that holds the memory."""
+        check_open(self)
+        return ascend_cy_stream_device(ascend_cy_buffer_stream(<ascend_cy_buffer_t *>self.buffer))
+
+    @property
+    def stream(self):
+        """Stream: The stream it was allocated on, behind whose work the memory is given back."""
+        check_open(self)
+        return wrap_stream(ascend_cy_buffer_stream(<ascend_cy_buffer_t *>self.buffer))
+
+    @property
+    def base(self):
+        """object: The array that this is a view of, the owner of foreign memory, or None."""
+        return self.base_array
+
+    @property
+    def flags(self):
+        """dict: ``c_contiguous``, ``writeable`` and ``owndata``."""
+        return {"c_contiguous": bool(self.contiguous), "writeable": not self.readonly,
+                "owndata": self.base_array is None}
+
+    @property
+    def closed(self):
+        """bool: Whether the array was closed."""
+        return self.buffer is NULL
+
+    @property
+    def T(self):
+        """DeviceArray: A view with the axes in reverse order."""
+        cdef DeviceArray view = new_view(self, self.rank, self.code)
+        cdef int axis
+        for axis in range(self.rank):
+            view.dims[axis] = self.dims[self.rank - 1 - axis]
+            view.dims[self.rank + axis] = self.dims[2 * self.rank - 1 - axis]
+        note_contiguity(view)
+        return view
+
+    def __len__(self):
+        if self.rank == 0:
+            raise TypeError("len() of an array without axes")
+        return self.dims[0]
+
+    def __iter__(self):
+        if self.rank == 0:
+            raise TypeError("iteration over an array without axes")
+        check_open(self)
+        return (self[i] for i in range(self.dims[0]))
+
+    def __bool__(self):
+        raise TypeError("the truth of a DeviceArray is not asked silently from the device: use to_numpy()")
+
+    def __repr__(self):
+        if self.buffer is NULL:
+            return f"<DeviceArray closed shape={self.shape} dtype={name_of(self.code)}>"
+        return (f"<DeviceArray shape={self.shape} dtype={name_of(self.code)} device={self.device} "
+                f"ptr=0x{self.ptr:x}{'' if self.contiguous else f' strides={self.strides}'}>")
+
+    def __reduce__(self):
+        raise TypeError("a DeviceArray cannot be pickled: its memory belongs to this process; send to_numpy()")
+
+    def __copy__(self):
+        return self.copy()
+
+    def __deepcopy__(self, memo):
+        return self.copy()
+
+    # -- views --
+
+    def __getitem__(self, key):
+        return index_view(self, key)
+
+    def __setitem__(self, key, value):
+        cdef DeviceArray target = index_view(self, key)
+        if np.isscalar(value) or (isinstance(value, np.ndarray) and value.ndim == 0):
+            target.fill(value)
+        else:
+            target.copy_from(value)
+
+    def reshape(self, *shape):
+        """The same elements in C order under another shape.
+
+        Parameters
+        ----------
+        *shape : int or one sequence of int
+            One side may be -1.
+
+        Returns
+        -------
+        DeviceArray
+            A view where the array is contiguous, else a contiguous copy, enqueued on the current stream.
+
+        Raises
+        ------
+        ValueError
+            If the number of elements differs.
+        """
+        cdef Py_ssize_t[MAX_DIMS] dims
+        cdef DeviceArray source = self
+        cdef DeviceArray view
+        cdef int rank
+        check_open(self)
+        wanted = shape[0] if len(shape) == 1 else shape
+        wanted = (wanted,) if hasattr(wanted, "__index__") else tuple(wanted)
+        total = self.size
+        if -1 in wanted:
+            known = 1
+            for side in wanted:
+                known *= 1 if side == -1 else side
+            if wanted.count(-1) > 1 or known <= 0 or total % known:
+                raise ValueError(f"cannot reshape an array of shape {self.shape} into {wanted}")
+            wanted = tuple([total // known if side == -1 else side for side in wanted])
+        rank = parse_shape(wanted, dims)
+        checked_nbytes(rank, dims, itemsize_of(self.code))
+        if count_elements(rank, dims) != total:
+            raise ValueError(f"cannot reshape an array of shape {self.shape} into {wanted}")
+        if not self.contiguous:
+            source = self.copy()
+        view = new_view(source, rank, self.code)
+        memcpy(view.dims, dims, rank * sizeof(Py_ssize_t))
+        set_contiguous_strides(view)
+        return view
+
+    def view(self, dtype):
+        """The same memory under another data type.
+
+        Parameters
+        ----------
+        dtype : data type
+            Where its size differs, the last axis must be contiguous and is scaled.
+
+        Returns
+        -------
+        DeviceArray
+
+        Raises
+        ------
+        TypeError, ValueError
+            For a dtype that is unknown or does not divide the last axis.
+        """
+        cdef int code
+        cdef int old = itemsize_of(self.code)
+        cdef int new
+        cdef DeviceArray view
+        parse_dtype(dtype, &code)
+        new = itemsize_of(code)
+        view = new_view(self, self.rank, code)
+        memcpy(view.dims, self.dims, 2 * self.rank * sizeof(Py_ssize_t))
+        if new != old:
+            if self.rank == 0 or self.dims[2 * self.rank - 1] != old:
+                raise ValueError(f"a view as {name_of(code)} needs a contiguous last axis of "
+                                 f"{name_of(self.code)} elements")
+            if self.dims[self.rank - 1] * old % new:
+                raise ValueError(f"dtype {name_of(code)} does not divide the last axis: "
+                                 f"{self.dims[self.rank - 1]} elements of {old} bytes")
+            view.dims[self.rank - 1] = self.dims[self.rank - 1] * old // new
+            view.dims[2 * self.rank - 1] = new
+        note_contiguity(view)
+        return view
+
+    # -- copies --
+
+    def copy_from(self, source, Stream stream=None):
+        """Overwrite the elements with those of ``source``.
+
+        Parameters
+        ----------
+        source : DeviceArray, numpy.ndarray or buffer, of the same shape and dtype
+            Any strides; host data in foreign byte order is converted.
+        stream : Stream, optional
+            The thread's current stream by default. It is ordered behind the array's earlier users.
+
+        Notes
+        -----
+        From another DeviceArray and from pinned memory the copy is only enqueued (pinned memory is kept alive and must
+        not be changed until it has passed); from ordinary host memory it waits until the source may be changed.
+
+        Raises
+        ------
+        TypeError
+            If the dtype differs; nothing is converted silently.
+        ValueError
+            If the shape differs, or the array is closed or read-only.
+        """
+        cdef void *box
+        check_open(self)
+        if self.readonly:
+            raise ValueError("the DeviceArray is read-only")
+        box = stream_box(stream)
+        if isinstance(source, DeviceArray):
+            check_open(<DeviceArray>source)
+            check_same(self, (<DeviceArray>source).code, (<DeviceArray>source).shape)
+            copy_device(self, <DeviceArray>source, box)
+            return
+        host = as_host(source, "source")
+        check_same(self, code_of((<cnp.ndarray>host).descr), host.shape)
+        upload(self, np.ascontiguousarray(host), box)
+
+    def copy_to(self, target, Stream stream=None):
+        """Copy the elements into ``target``.
+
+        Parameters
+        ----------
+        target : DeviceArray, numpy.ndarray or writable buffer, of the same shape and dtype
+        stream : Stream, optional
+            The thread's current stream by default. It is ordered behind the array's earlier users.
+
+        Notes
+        -----
+        Into another DeviceArray the copy is only enqueued; into host memory it waits until the data is there.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for :meth:`copy_from`.
+        """
+        if isinstance(target, DeviceArray):
+            target.copy_from(self, stream)
+        else:
+            self.to_numpy(out=target, stream=stream)
+
+    def to_numpy(self, *, out=None, Stream stream=None):
+        """The elements as a NumPy array in host memory; waits until they are there.
+
+        Parameters
+        ----------
+        out : numpy.ndarray or writable buffer, optional
+            Same shape and dtype; a new array by default.
+        stream : Stream, optional
+            The thread's current stream by default. It is ordered behind the array's earlier users.
+
+        Returns
+        -------
+        numpy.ndarray
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``out`` does not match or is read-only.
+        KernelError, AclError
+            If work enqueued before failed.
+        """
+        cdef void *box
+        check_open(self)
+        box = stream_box(stream)
+        if out is None:
+            result = np.empty(self.shape, dtype_of(self.code))
+            download(self, result, box)
+            return result
+        host = out if isinstance(out, np.ndarray) else np.asarray(out)
+        if not host.dtype.isnative:
+            raise TypeError(f"out must be in native byte order, got {host.dtype.str}")
+        check_same(self, code_of((<cnp.ndarray>host).descr), host.shape, "out")
+        if not host.flags.writeable:
+            raise ValueError("out is read-only")
+        if host.flags.c_contiguous:
+            download(self, host, box)
+        else:
+            staged = np.empty(self.shape, host.dtype)
+            download(self, staged, box)
+            host[...] = staged
+        return host
+
+    def copy(self, Stream stream=None):
+        """A contiguous copy in device memory, enqueued on ``stream`` (the thread's current one by default).
+
+        Returns
+        -------
+        DeviceArray
+        """
+        cdef DeviceArray result
+        cdef void *box
+        check_open(self)
+        box = stream_box(stream)
+        result = new_array(self.rank, self.dims, self.code, box)
+        copy_device(result, self, box)
+        return result
+
+    def fill(self, value, Stream stream=None):
+        """Set every element to ``value``; enqueued, returns before the work is done.
+
+        Parameters
+        ----------
+        value : scalar
+            Converted to the array's dtype by NumPy's rules for scalars.
+        stream : Stream, optional
+            The thread's current stream by default.
+
+        Raises
+        ------
+        TypeError, ValueError, OverflowError
+            If the value does not fit the dtype.
+        """
+        cdef void *box
+        check_open(self)
+        if self.readonly:
+            raise ValueError("the DeviceArray is read-only")
+        box = stream_box(stream)
+        element = np.empty(1, dtype_of(self.code))
+        element[0] = value
+        fill_array(self, element, box)
+
+    def astype(self, dtype, Stream stream=None):
+        """A copy converted to another data type.
+
+        The conversion runs on the host by NumPy's rules, so the call waits for the data.
+
+        Parameters
+        ----------
+        dtype : data type
+        stream : Stream, optional
+            The thread's current stream by default.
+
+        Returns
+        -------
+        DeviceArray
+        """
+        cdef DeviceArray result
+        cdef int code
+        cdef void *box
+        check_open(self)
+        box = stream_box(stream)
+        descr = parse_dtype(dtype, &code)
+        if code == self.code:
+            return self.copy(stream)
+        host = self.to_numpy(stream=stream).astype(descr)
+        result = new_array(self.rank, self.dims, code, box)
+        upload(result, host, box)
+        return result
+
+    def item(self):
+        """The only element as a Python scalar; waits for it."""
+        return self.to_numpy().item()
+
+    def record_stream(self, Stream stream):
+        """Say that work on ``stream`` uses the array; call it after that work was enqueued.
+
+        Needed only where code that is not ascend_cy's used :attr:`ptr`: the memory is then not reused before that
+        stream has passed.
+        """
+        array_record_stream(self, stream)
+
+    def close(self):
+        """Give the memory up, ordered behind the work enqueued so far. Idempotent; later use raises ValueError.
+
+        Views keep the memory until they are gone too.
+
+        Raises
+        ------
+        BufferError
+            While a memoryview or an ndarray shares the memory.
+        """
+        if self.exports > 0:
+            raise BufferError("the DeviceArray cannot be closed while a memoryview or an ndarray shares its memory")
+        if self.buffer is not NULL:
+            release_buffer(self)
+        drop_passed()
+
+    def __enter__(self):
+        check_open(self)
+        return self
+
+    def __exit__(self, *exc_info):
+        self.close()
+
+    # -- sharing with the host --
+
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        fill_buffer(self, view, flags)
+
+    def __releasebuffer__(self, Py_buffer *view):
+        self.exports -= 1
+        # An array that was dropped is still held by the view; nothing else to do.
+
+    def __array__(self, dtype=None, copy=None):
+        check_open(self)
+        if not is_unified():
+            raise TypeError("a DeviceArray is not copied to the host silently: use to_numpy()")
+        if copy or (dtype is not None and np.dtype(dtype) != dtype_of(self.code)):
+            if copy is False:
+                raise ValueError("a conversion needs a copy")
+            host = self.to_numpy()
+            return host if dtype is None else host.astype(dtype, copy=False)
+        return share_memory(self)
+
+
+cdef void take_over(DeviceArray array, DeviceArray made) noexcept:
+    """Move everything from `made`, which is given up, into the empty `array`."""
+    array.buffer = made.buffer
+    array.data = made.data
+    array.rank = made.rank
+    array.code = made.code
+    array.contiguous = made.contiguous
+    if made.dims is made.few_dims:
+        memcpy(array.few_dims, made.few_dims, sizeof(made.few_dims))
+    else:
+        array.dims = made.dims
+        made.dims = made.few_dims
+    made.buffer = NULL
+    made.rank = 0
+
+
+cdef void release_buffer(DeviceArray array) noexcept:
+    cdef ascend_cy_buffer_t *buffer = <ascend_cy_buffer_t *>array.buffer
+    array.buffer = NULL
+    array.data = NULL
+    if ascend_cy_device_info().unified:
+        ascend_cy_buffer_release(buffer)
+    else:
+        with nogil:
+            ascend_cy_buffer_release(buffer)
+
+
+cdef int check_same(DeviceArray array, int code, tuple shape, str name="source") except -1:
+    if code != array.code:
+        got = name_of(code) if code != NO_CODE else "an unsupported dtype"
+        raise TypeError(f"{name} must have dtype {name_of(array.code)}, got {got}")
+    if shape != array.shape:
+        raise ValueError(f"{name} must have shape {array.shape}, got {shape}")
+    return 0
+
+
+cdef DeviceArray index_view(DeviceArray array, object key):
+    """The view array[key] for integers, slices, Ellipsis and None."""
+    cdef Py_ssize_t[MAX_DIMS] shape
+    cdef Py_ssize_t[MAX_DIMS] strides
+    cdef Py_ssize_t offset = 0
+    cdef Py_ssize_t start, step, length, index
+    cdef int rank = 0
+    cdef int axis = 0
+    cdef int used
+    cdef DeviceArray view
+    check_open(array)
+    if type(key) is not tuple:
+        key = (key,)
+    used = 0
+    ellipses = 0
+    for part in key:
+        if part is Ellipsis:
+            ellipses += 1
+        elif part is not None:
+            used += 1
+    if ellipses > 1:
+        raise IndexError("an index can hold one ellipsis only")
+    if used > array.rank:
+        raise IndexError(f"too many indices: the array has {array.rank} axes, got {used}")
+    if not ellipses:
+        key = key + (Ellipsis,)
+    for part in key:
+        if part is None:
+            if rank >= MAX_DIMS:
+                raise IndexError(f"an array has at most {MAX_DIMS} axes")
+            shape[rank] = 1
+            strides[rank] = 0
+            rank += 1
+        elif part is Ellipsis:
+            for _ in range(array.rank - used):
+                shape[rank] = array.dims[axis]
+                strides[rank] = array.dims[array.rank + axis]
+                rank += 1
+                axis += 1
+        elif type(part) is slice:
+            start, stop, step = part.indices(array.dims[axis])
+            length = len(range(start, stop, step))
+            if length > 0:
+                offset += start * array.dims[array.rank + axis]
+            shape[rank] = length
+            strides[rank] = step * array.dims[array.rank + axis]
+            rank += 1
+            axis += 1
+        elif hasattr(part, "__index__") and not isinstance(part, (bool, np.bool_)):
+            number = part.__index__()
+            if not -array.dims[axis] <= number < array.dims[axis]:
+                raise IndexError(f"index {number} is out of bounds for axis {axis} with size {array.dims[axis]}")
+            index = number
+            if index < 0:
+                index += array.dims[axis]
+            offset += index * array.dims[array.rank + axis]
+            axis += 1
+        else:
+            raise IndexError("a DeviceArray is indexed by integers, slices, Ellipsis and None, got "
+                             f"{type(part).__name__}")
+        if rank > MAX_DIMS - 1:
+            raise IndexError(f"an array has at most {MAX_DIMS} axes")
+    view = new_view(array, rank, array.code)
+    memcpy(view.dims, shape, rank * sizeof(Py_ssize_t))
+    memcpy(view.dims + rank, strides, rank * sizeof(Py_ssize_t))
+    note_contiguity(view)
+    if count_elements(rank, shape) > 0:
+        view.data = array.data + offset
+    return view
+
+
+cdef int fill_array(DeviceArray array, object element, void *box) except -1:
+    """Enqueue array[...] = element[0]."""
+    cdef DeviceArray target = array
+    cdef Py_ssize_t nbytes = array.nbytes_()
+    cdef const void *data = cnp.PyArray_DATA(<cnp.ndarray>element)
+    if nbytes == 0:
+        return 0
+    if not array.contiguous:
+        target = new_array(array.rank, array.dims, array.code, box)
+    with nogil:
+        use_on(target, box)
+        try:
+            fill_elements(<ascend_cy_stream_t *>box, target.data, nbytes, data, itemsize_of(target.code))
+        finally:
+            used_on(target, box)
+    if target is not array:
+        copy_device(array, target, box)
+    return 0
+
+
+# ---- the buffer protocol, where host and device share memory ----
+
+cdef dict _formats = {0: b"f", 1: b"e", 2: b"b", 3: b"i", 4: b"B", 6: b"h", 7: b"H", 8: b"I", 9: b"q", 10: b"Q",
+                      11: b"d", 12: b"?"}
+
+
+cdef int wait_for_users(DeviceArray array) except -1:
+    """Wait until the work that uses the array has passed."""
+    cdef void *box = ascend_cy_buffer_stream(<ascend_cy_buffer_t *>array.buffer)
+    with nogil:
+        use_on(array, box)
+        wait_stream(<ascend_cy_stream_t *>box)
+    return 0
+
+
+cdef int fill_buffer(DeviceArray array, Py_buffer *view, int flags) except -1:
+    cdef bint c_order = (
+        (flags & PyBUF_STRIDES) != PyBUF_STRIDES
+        or (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS
+        or (flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS)
+    view.obj = None
+    if array.buffer is NULL:
+        raise BufferError("the DeviceArray is closed")
+    if not is_unified():
+        raise BufferError("device memory is not host memory here: use to_numpy()")
+    if array.code == ACL_BF16:
+        raise BufferError("bfloat16 has no buffer format: use np.asarray(), to_numpy() or view('uint16')")
+    if flags & PyBUF_WRITABLE and array.readonly:
+        raise BufferError("the DeviceArray is read-only")
+    if c_order and not array.contiguous:
+        raise BufferError("the DeviceArray is not contiguous")
+    if (flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS and array.rank > 1:
+        raise BufferError("the DeviceArray is not contiguous in Fortran order")
+    wait_for_users(array)
+    view.buf = array.data
+    view.len = array.nbytes_()
+    view.itemsize = itemsize_of(array.code)
+    view.readonly = array.readonly
+    view.ndim = array.rank
+    view.format = <char *><bytes>_formats[array.code] if flags & PyBUF_FORMAT else NULL
+    view.shape = array.dims if flags & PyBUF_ND else NULL
+    view.strides = array.dims + array.rank if (flags & PyBUF_STRIDES) == PyBUF_STRIDES else NULL
+    view.suboffsets = NULL
+    view.internal = NULL
+    view.obj = array
+    array.exports += 1
+    return 0
+
+
+cdef object share_memory(DeviceArray array):
+    """An ndarray over the same bytes, on unified memory."""
+    if array.code != ACL_BF16:
+        return np.asarray(memoryview(array))
+    # bfloat16 has no buffer format, so its bytes travel as uint16.
+    return np.asarray(memoryview(array.view("uint16"))).view(dtype_of(ACL_BF16))

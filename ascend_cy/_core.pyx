@@ -1,0 +1,277 @@
+"""The door to the runtime: devices, streams, events, arrays, memory."""
+
+cimport numpy as cnp
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+
+from ascend_cy._dtypes cimport parse_dtype
+from ascend_cy._host cimport *
+from ascend_cy._status cimport check, text, wait_device
+from ascend_cy._stream cimport Event, Stream, device_index, drop_passed, release_interpreter
+
+import atexit
+
+import numpy as np
+
+from ascend_cy._array import DeviceArray
+from ascend_cy._makers import asarray, empty, empty_like, full, ones, zeros
+from ascend_cy._stream import Event, Stream, current_stream, default_stream
+
+cnp.import_array()
+
+cdef dict _kinds = {ASCEND_CY_KIND_NPU: "npu", ASCEND_CY_KIND_CPU: "cpu", ASCEND_CY_KIND_SIM: "sim",
+                    ASCEND_CY_KIND_NONE: "none"}
+
+
+cdef int check_abi(int compiled_against) except -1:
+    if compiled_against != ABI_VERSION:
+        raise ImportError(f"this module was compiled against binary interface {compiled_against} of ascend_cy, but the "
+                          f"installed ascend_cy has {ABI_VERSION}: build it again")
+    return 0
+
+
+# ---- devices ----
+
+def device_info():
+    """What runs device work here, and why. Creates no context.
+
+    Returns
+    -------
+    dict
+        ``kind`` ("npu", "cpu", "sim" or "none"), ``requested`` (the value of ``ASCEND_CY_DEVICE``), ``library`` (path of
+        the device library), ``reason`` (one line), ``tried`` (what was looked at, in order), ``unified`` (whether host
+        pointers are device pointers), ``device_count``.
+    """
+    cdef const ascend_cy_device_info_t *info
+    cdef uint32_t count = 0
+    cdef int code = 0
+    with nogil:
+        info = ascend_cy_device_info()
+        if info.error == 0:
+            code = ascend_cy_device_count(&count)
+    return {
+        "kind": _kinds.get(info.kind, "none"),
+        "requested": text(info.requested),
+        "library": text(info.library),
+        "reason": text(info.reason),
+        "tried": text(info.tried).splitlines(),
+        "unified": bool(info.unified),
+        "device_count": count if code == 0 else 0,
+    }
+
+
+def device_count():
+    """Number of devices. Creates no context.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    DeviceNotFoundError
+        If no usable device library was found.
+    """
+    cdef uint32_t count = 0
+    cdef int code
+    with nogil:
+        code = ascend_cy_device_count(&count)
+    check(code)
+    return count
+
+
+def has(function):
+    """Whether the device library in use has an AscendCL function.
+
+    Parameters
+    ----------
+    function : str
+        Such as ``"aclrtLaunchHostFunc"``.
+
+    Returns
+    -------
+    bool
+        Where it is False, calling the function returns 207000 with a message that names it.
+    """
+    cdef bytes name
+    if not isinstance(function, str):
+        raise TypeError(f"function must be a string, got {type(function).__name__}")
+    name = function.encode()
+    return bool(ascend_cy_has(name))
+
+
+def synchronize():
+    """Wait until all work of the thread's current device has passed, without the GIL.
+
+    Ctrl-C raises KeyboardInterrupt while the work goes on.
+
+    Raises
+    ------
+    KernelError, AclError
+        If work failed.
+    """
+    with nogil:
+        check(ascend_cy_ensure_context())
+        wait_device()
+    drop_passed()
+
+
+# ---- memory ----
+
+def memory_stats(device=None):
+    """Figures of a device's memory pool.
+
+    Parameters
+    ----------
+    device : int, optional
+        The thread's current device by default.
+
+    Returns
+    -------
+    dict of str to int
+        Bytes ``in_use``, ``reserved`` (taken from the device), ``cached``, ``peak_in_use``, ``limit`` (None where there
+        is none), and the counts ``allocations`` and ``device_allocations`` (those that had to ask the device).
+    """
+    cdef ascend_cy_pool_stats_t stats
+    cdef int32_t index = device_index(device)
+    check(ascend_cy_pool_stats(index, &stats))
+    return {
+        "in_use": stats.in_use_bytes,
+        "reserved": stats.reserved_bytes,
+        "cached": stats.cached_bytes,
+        "peak_in_use": stats.peak_in_use_bytes,
+        "limit": None if stats.limit_bytes == <uint64_t>-1 else stats.limit_bytes,
+        "allocations": stats.allocations,
+        "device_allocations": stats.device_allocations,
+    }
+
+
+def set_memory_limit(nbytes, device=None):
+    """Limit what the pool takes from a device.
+
+    Parameters
+    ----------
+    nbytes : int or None
+        Bytes; None lifts the limit.
+    device : int, optional
+        The thread's current device by default.
+    """
+    cdef int32_t index = device_index(device)
+    cdef uint64_t limit = <uint64_t>-1
+    if nbytes is not None:
+        if isinstance(nbytes, bool) or not hasattr(nbytes, "__index__"):
+            raise TypeError(f"nbytes must be an integer or None, got {type(nbytes).__name__}")
+        if nbytes.__index__() < 0:
+            raise ValueError(f"nbytes must not be negative, got {nbytes}")
+        limit = nbytes.__index__()
+    check(ascend_cy_pool_set_limit(index, limit))
+
+
+def trim_memory(keep=0, device=None):
+    """Give cached device and pinned memory back; may wait for work that still uses it.
+
+    Parameters
+    ----------
+    keep : int, default 0
+        Bytes of device memory that may stay reserved.
+    device : int, optional
+        The thread's current device by default.
+    """
+    cdef int32_t index = device_index(device)
+    cdef uint64_t target
+    cdef int code
+    if isinstance(keep, bool) or not hasattr(keep, "__index__"):
+        raise TypeError(f"keep must be an integer, got {type(keep).__name__}")
+    if keep.__index__() < 0:
+        raise ValueError(f"keep must not be negative, got {keep}")
+    target = keep.__index__()
+    drop_passed()
+    with nogil:
+        code = ascend_cy_pool_trim(index, target)
+        if code == 0:
+            code = ascend_cy_pinned_trim()
+    check(code)
+
+
+cdef class _PinnedBlock:
+    """Owns one pinned block; ndarrays over it keep it as their base."""
+
+    cdef void *data
+    cdef Py_ssize_t nbytes
+
+    def __cinit__(self, Py_ssize_t nbytes):
+        cdef int code
+        self.data = NULL
+        self.nbytes = nbytes
+        with nogil:
+            code = ascend_cy_pinned_alloc(nbytes, &self.data)
+        check(code)
+
+    def __dealloc__(self):
+        cdef void *data = self.data
+        if data is not NULL:
+            with nogil:
+                ascend_cy_pinned_free(data)
+
+
+def empty_pinned(shape, dtype="float32"):
+    """An ndarray in pinned host memory, contents undefined.
+
+    Copies between it and a device are asynchronous. The memory is pooled and given back when the last array over it is
+    gone; asynchronous copies keep it alive.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+    dtype : data type, default float32
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a shape or dtype that cannot be.
+    DeviceMemoryError
+        If no memory is left.
+    """
+    cdef int code
+    cdef cnp.dtype descr = parse_dtype(dtype, &code)
+    cdef _PinnedBlock block
+    cdef cnp.npy_intp dims = 0
+    cdef object raw
+    # NumPy's own check of the shape, without touching memory.
+    template = np.broadcast_to(np.empty((), descr), shape if not hasattr(shape, "__index__") else (shape,))
+    if template.nbytes == 0:
+        return np.empty(template.shape, descr)
+    block = _PinnedBlock(template.nbytes)
+    dims = block.nbytes
+    raw = cnp.PyArray_SimpleNewFromData(1, &dims, cnp.NPY_UINT8, block.data)
+    cnp.set_array_base(raw, block)
+    return raw.view(descr).reshape(template.shape)
+
+
+# ---- life of the process ----
+
+def live_objects():
+    """Counts of what is held on devices, for leak checks.
+
+    Returns
+    -------
+    dict of str to int
+        ``streams``, ``events``, ``buffers``, ``buffer_bytes``, ``pinned``, ``pinned_bytes``.
+    """
+    cdef ascend_cy_live_counts_t counts
+    drop_passed()
+    ascend_cy_live_counts(&counts)
+    return {"streams": counts.streams, "events": counts.events, "buffers": counts.buffers,
+            "buffer_bytes": counts.buffer_bytes, "pinned": counts.pinned, "pinned_bytes": counts.pinned_bytes}
+
+
+def _at_exit():
+    release_interpreter()
+    with nogil:
+        ascend_cy_shutdown()
+
+
+atexit.register(_at_exit)

@@ -1,0 +1,119 @@
+# The host library's own headers (runtime.h, pool.h, launch.h) as Cython declarations. No logic.
+# For the package's own modules, which link libascend_cy; others cimport ascend_cy.
+
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+
+
+cdef extern from "ascend_cy/runtime.h" nogil:
+    int ASCEND_CY_ABI_VERSION
+    enum:
+        ASCEND_CY_KIND_NONE
+        ASCEND_CY_KIND_NPU
+        ASCEND_CY_KIND_CPU
+        ASCEND_CY_KIND_SIM
+
+    ctypedef struct ascend_cy_device_info_t:
+        int kind
+        int unified
+        const char *requested
+        const char *library
+        const char *reason
+        const char *tried
+        int error
+
+    const ascend_cy_device_info_t *ascend_cy_device_info() noexcept
+    int ascend_cy_init() noexcept
+    int ascend_cy_ensure_context() noexcept
+    int ascend_cy_current_device(int32_t *device) noexcept
+    int ascend_cy_set_device(int32_t device) noexcept
+    int ascend_cy_device_count(uint32_t *count) noexcept
+    int ascend_cy_has(const char *function) noexcept
+    const char *ascend_cy_package_dir() noexcept
+    void ascend_cy_shutdown() noexcept
+    int ascend_cy_is_forked_child() noexcept
+
+    const char *ascend_cy_last_message() noexcept
+    const char *ascend_cy_last_function() noexcept
+    int ascend_cy_record_error(int code, const char *function) noexcept
+    const char *ascend_cy_error_name(int code) noexcept
+
+    ctypedef struct ascend_cy_stream_t:
+        pass
+    int ascend_cy_stream_create(int32_t device, uint32_t priority, uint32_t flags,
+                                ascend_cy_stream_t **out) noexcept
+    int ascend_cy_stream_wrap(int32_t device, void *handle, void (*on_release)(void *) noexcept nogil,
+                              void *context, ascend_cy_stream_t **out) noexcept
+    void ascend_cy_stream_retain(ascend_cy_stream_t *stream) noexcept
+    void ascend_cy_stream_release(ascend_cy_stream_t *stream) noexcept
+    void *ascend_cy_stream_handle(const ascend_cy_stream_t *stream) noexcept
+    int32_t ascend_cy_stream_device(const ascend_cy_stream_t *stream) noexcept
+    ascend_cy_stream_t *ascend_cy_current_stream() noexcept
+    int ascend_cy_set_current_stream(ascend_cy_stream_t *stream) noexcept
+    ascend_cy_stream_t *ascend_cy_default_stream(int32_t device) noexcept
+    int ascend_cy_stream_synchronize(ascend_cy_stream_t *stream, int32_t timeout_ms) noexcept
+    int ascend_cy_stream_query(ascend_cy_stream_t *stream, int *done) noexcept
+    int ascend_cy_stream_wait_stream(ascend_cy_stream_t *stream, ascend_cy_stream_t *other) noexcept
+    int ascend_cy_stream_enter(ascend_cy_stream_t *stream) noexcept
+    int ascend_cy_synchronize_device(int32_t timeout_ms) noexcept
+    int ascend_cy_stream_add_host_function(ascend_cy_stream_t *stream,
+                                           void (*function)(void *) noexcept nogil, void *context) noexcept
+
+    ctypedef struct ascend_cy_event_t:
+        pass
+    int ascend_cy_event_create(int32_t device, uint32_t flags, ascend_cy_event_t **out) noexcept
+    void ascend_cy_event_release(ascend_cy_event_t *event) noexcept
+    void *ascend_cy_event_handle(const ascend_cy_event_t *event) noexcept
+    int ascend_cy_event_record(ascend_cy_event_t *event, ascend_cy_stream_t *stream) noexcept
+    int ascend_cy_event_recorded(const ascend_cy_event_t *event) noexcept
+    int ascend_cy_event_query(ascend_cy_event_t *event, int *done) noexcept
+    int ascend_cy_event_synchronize(ascend_cy_event_t *event, int32_t timeout_ms) noexcept
+    int ascend_cy_stream_wait_event(ascend_cy_stream_t *stream, ascend_cy_event_t *event) noexcept
+    int ascend_cy_event_elapsed_ms(ascend_cy_event_t *start, ascend_cy_event_t *end, float *ms) noexcept
+
+    ctypedef struct ascend_cy_live_counts_t:
+        int64_t streams
+        int64_t events
+        int64_t buffers
+        int64_t buffer_bytes
+        int64_t pinned
+        int64_t pinned_bytes
+    void ascend_cy_live_counts(ascend_cy_live_counts_t *out) noexcept
+
+
+cdef extern from "ascend_cy/pool.h" nogil:
+    ctypedef struct ascend_cy_buffer_t:
+        pass
+    int ascend_cy_buffer_create(size_t size, ascend_cy_stream_t *stream, ascend_cy_buffer_t **out) noexcept
+    int ascend_cy_buffer_wrap(void *pointer, size_t size, ascend_cy_stream_t *stream,
+                              void (*on_release)(void *) noexcept nogil, void *context,
+                              ascend_cy_buffer_t **out) noexcept
+    void ascend_cy_buffer_retain(ascend_cy_buffer_t *buffer) noexcept
+    void ascend_cy_buffer_release(ascend_cy_buffer_t *buffer) noexcept
+    void *ascend_cy_buffer_pointer(const ascend_cy_buffer_t *buffer) noexcept
+    size_t ascend_cy_buffer_size(const ascend_cy_buffer_t *buffer) noexcept
+    ascend_cy_stream_t *ascend_cy_buffer_stream(const ascend_cy_buffer_t *buffer) noexcept
+    int ascend_cy_buffer_record_stream(ascend_cy_buffer_t *buffer, ascend_cy_stream_t *stream) noexcept
+    int ascend_cy_buffer_order(ascend_cy_buffer_t *buffer, ascend_cy_stream_t *stream) noexcept
+
+    ctypedef struct ascend_cy_pool_stats_t:
+        uint64_t in_use_bytes
+        uint64_t reserved_bytes
+        uint64_t cached_bytes
+        uint64_t peak_in_use_bytes
+        uint64_t limit_bytes
+        uint64_t allocations
+        uint64_t device_allocations
+    int ascend_cy_pool_stats(int32_t device, ascend_cy_pool_stats_t *out) noexcept
+    int ascend_cy_pool_set_limit(int32_t device, uint64_t bytes) noexcept
+    int ascend_cy_pool_trim(int32_t device, uint64_t keep) noexcept
+
+    int ascend_cy_pinned_alloc(size_t size, void **out) noexcept
+    void ascend_cy_pinned_free(void *pointer) noexcept
+    int ascend_cy_pinned_record_stream(void *pointer, ascend_cy_stream_t *stream) noexcept
+    int ascend_cy_pinned_trim() noexcept
+
+
+cdef extern from "ascend_cy/launch.h" nogil:
+    int ascend_cy_layernorm(const void *x, const void *gamma, const void *beta, void *y, float *mean,
+                            float *rstd, int64_t rows, int64_t cols, int dtype, int gamma_dtype,
+                            int beta_dtype, double eps, void *stream) noexcept

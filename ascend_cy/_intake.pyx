@@ -1,0 +1,188 @@
+"""What users pass as arrays, as plain C description.
+
+ndarrays are read through NumPy's C API: asking for a typed memoryview or a Python attribute costs more than a small
+kernel.
+"""
+
+cimport numpy as cnp
+from cpython.buffer cimport PyObject_CheckBuffer
+
+from ascend_cy._array cimport DeviceArray, array_data, copy_device, new_array
+from ascend_cy._dtypes cimport NO_CODE, code_of, itemsize_of
+
+import numpy as np
+
+cnp.import_array()
+
+
+cdef int refuse_mixed(object obj, str name, bint device) except -1:
+    if device:
+        if isinstance(obj, DeviceArray):
+            return 0
+        if is_array_like(obj):
+            raise TypeError(f"{name} is in host memory ({type(obj).__name__}) but x is a DeviceArray: "
+                            f"move it with ascend_cy.asarray({name})")
+        raise TypeError(f"{name} must be a DeviceArray, got {type(obj).__name__}")
+    if isinstance(obj, DeviceArray):
+        raise TypeError(f"{name} is a DeviceArray but x is in host memory: move x with ascend_cy.asarray(x), "
+                        f"or {name} with {name}.to_numpy()")
+    return 0
+
+
+cdef bint is_array_like(object obj):
+    return (isinstance(obj, np.ndarray) or PyObject_CheckBuffer(obj) or hasattr(obj, "__array_interface__")
+            or hasattr(obj, "__array_struct__") or hasattr(obj, "__dlpack__"))
+
+
+cdef object as_ndarray(object obj, str name):
+    """An ndarray that shares the memory of `obj`."""
+    if isinstance(obj, np.ma.MaskedArray):
+        raise TypeError(f"{name} must not be a masked array: the mask would be lost; use .filled()")
+    if isinstance(obj, np.ndarray):
+        return np.asarray(obj)
+    if PyObject_CheckBuffer(obj) or hasattr(obj, "__array_interface__") or hasattr(obj, "__array_struct__"):
+        try:
+            return np.asarray(obj)
+        except (ValueError, BufferError) as error:
+            raise TypeError(f"{name} has a buffer that NumPy does not understand: {error}") from None
+    if hasattr(obj, "__dlpack__"):
+        try:
+            return np.from_dlpack(obj)
+        except (BufferError, RuntimeError) as error:
+            raise TypeError(f"{name} does not share its memory through DLPack: {error}") from None
+    raise TypeError(f"{name} must be an array (numpy.ndarray, buffer or DeviceArray), got {type(obj).__name__}")
+
+
+cdef inline void describe(cnp.ndarray array, int code, Operand *operand) noexcept:
+    operand.data = cnp.PyArray_DATA(array)
+    operand.shape = <const Py_ssize_t *>cnp.PyArray_DIMS(array)
+    operand.rank = cnp.PyArray_NDIM(array)
+    operand.code = code
+
+
+cdef int array_code(cnp.ndarray array, str name) except -1:
+    cdef int code = code_of(array.descr)
+    if code == NO_CODE:
+        raise TypeError(f"{name} has dtype {array.dtype}, which devices do not have")
+    return code
+
+
+cdef object take_host(object obj, str name, Operand *operand):
+    cdef object array = obj if cnp.PyArray_CheckExact(obj) else as_ndarray(obj, name)
+    cdef int code = array_code(<cnp.ndarray>array, name)
+    if not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>array):
+        # Strided, unaligned or byte-swapped: the kernels read a native contiguous copy.
+        array = np.array(array, dtype=array.dtype.newbyteorder("="), order="C", copy=True, subok=False)
+    describe(<cnp.ndarray>array, code, operand)
+    return array
+
+
+cdef object take_out(object obj, str name, Operand *operand):
+    cdef object array = obj if cnp.PyArray_CheckExact(obj) else as_ndarray(obj, name)
+    cdef int code = array_code(<cnp.ndarray>array, name)
+    if not cnp.PyArray_ISNOTSWAPPED(<cnp.ndarray>array):
+        raise TypeError(f"{name} must be in native byte order, got {array.dtype.str}")
+    if not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>array):
+        raise ValueError(f"{name} is read-only")
+    describe(<cnp.ndarray>array, code, operand)
+    return array
+
+
+cdef DeviceArray take_device(object obj, str name, Operand *operand, void *box):
+    cdef DeviceArray array
+    refuse_mixed(obj, name, True)
+    array = <DeviceArray>obj
+    if array.buffer is NULL:
+        raise ValueError(f"{name} is closed")
+    if not array.contiguous:
+        packed = new_array(array.rank, array.dims, array.code, box)
+        copy_device(packed, array, box)
+        array = packed
+    operand.data = array.data
+    operand.shape = array.dims
+    operand.rank = array.rank
+    operand.code = array.code
+    return array
+
+
+cdef int raise_overlap(str name, bint same) except -1:
+    if same:
+        raise ValueError(f"out must not share memory with {name}")
+    raise ValueError(f"out overlaps {name} in part: pass the same array to work in place, or one of its own")
+
+
+cdef int refuse_host_overlap(object out, object source, str name, bint exact_allowed) except -1:
+    cdef cnp.ndarray a
+    cdef cnp.ndarray b
+    cdef char *a_data
+    cdef char *b_data
+    cdef int axis
+    cdef bint same
+    if source is None:
+        return 0
+    if out is source:
+        return 0 if exact_allowed else raise_overlap(name, True)
+    a = <cnp.ndarray>out
+    b = <cnp.ndarray>source
+    a_data = <char *>cnp.PyArray_DATA(a)
+    b_data = <char *>cnp.PyArray_DATA(b)
+    if cnp.PyArray_IS_C_CONTIGUOUS(a) and cnp.PyArray_IS_C_CONTIGUOUS(b):
+        if a_data >= b_data + cnp.PyArray_NBYTES(b) or b_data >= a_data + cnp.PyArray_NBYTES(a):
+            return 0
+    elif not np.may_share_memory(out, source):
+        return 0
+    same = a_data == b_data and cnp.PyArray_NDIM(a) == cnp.PyArray_NDIM(b)
+    if same:
+        for axis in range(cnp.PyArray_NDIM(a)):
+            if (cnp.PyArray_DIM(a, axis) != cnp.PyArray_DIM(b, axis)
+                    or (cnp.PyArray_STRIDE(a, axis) != cnp.PyArray_STRIDE(b, axis) and cnp.PyArray_DIM(a, axis) > 1)):
+                same = False
+    if same and exact_allowed:
+        return 0
+    if not same:
+        try:
+            if not np.shares_memory(out, source, max_work=100000):
+                return 0
+        except np.exceptions.TooHardError if hasattr(np, "exceptions") else np.TooHardError:
+            pass  # not known to be apart
+    return raise_overlap(name, same)
+
+
+cdef void extent(DeviceArray array, char **low, char **high) noexcept nogil:
+    """Bytes from low up to high hold all elements; equal where the array is empty."""
+    cdef int axis
+    low[0] = high[0] = array.data
+    for axis in range(array.rank):
+        if array.dims[axis] == 0:
+            high[0] = low[0]
+            return
+        if array.dims[array.rank + axis] < 0:
+            low[0] += (array.dims[axis] - 1) * array.dims[array.rank + axis]
+        else:
+            high[0] += (array.dims[axis] - 1) * array.dims[array.rank + axis]
+    high[0] += itemsize_of(array.code)
+
+
+cdef int refuse_device_overlap(DeviceArray out, DeviceArray source, str name, bint exact_allowed) except -1 nogil:
+    cdef char *out_low
+    cdef char *out_high
+    cdef char *low
+    cdef char *high
+    cdef int axis
+    cdef bint same
+    if source is None:
+        return 0
+    extent(out, &out_low, &out_high)
+    extent(source, &low, &high)
+    if out_low >= high or low >= out_high:
+        return 0
+    same = out.data == source.data and out.rank == source.rank
+    if same:
+        for axis in range(out.rank):
+            if out.dims[axis] != source.dims[axis] or (
+                    out.dims[axis] > 1 and out.dims[out.rank + axis] != source.dims[source.rank + axis]):
+                same = False
+    if same and exact_allowed:
+        return 0
+    with gil:
+        return raise_overlap(name, same)

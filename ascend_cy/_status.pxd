@@ -1,0 +1,27 @@
+# From status codes to exceptions. Private to the package.
+
+from ascend_cy._host cimport ascend_cy_event_t, ascend_cy_stream_t
+
+
+cdef int raise_status(int code) except -1 nogil
+cdef int raise_acl_status(int code, const char *function) except -1 nogil
+
+
+cdef inline int check(int code) except -1 nogil:
+    # For functions of the host library, which keeps the message and the name of the AscendCL function.
+    if code != 0:
+        return raise_status(code)
+    return 0
+
+
+cdef inline int check_acl(int code, const char *function) except -1 nogil:
+    # For AscendCL functions called through the table.
+    if code != 0:
+        return raise_acl_status(code, function)
+    return 0
+
+
+cdef int wait_stream(ascend_cy_stream_t *stream) except -1 nogil
+cdef int wait_event(ascend_cy_event_t *event) except -1 nogil
+cdef int wait_device() except -1 nogil
+cdef object text(const char *value)

@@ -1,0 +1,78 @@
+"""From status codes to exceptions, and waiting that answers Ctrl-C."""
+
+from cpython.exc cimport PyErr_CheckSignals
+
+from ascend_cy._host cimport *
+
+from ascend_cy.errors import AclError, DeviceMemoryError, DeviceNotFoundError, KernelError
+
+cdef enum:
+    ACL_STREAM_SYNC_TIMEOUT = 507046
+    ACL_EVENT_SYNC_TIMEOUT = 507047
+    # Long enough to cost nothing, short enough for Ctrl-C to feel immediate.
+    WAIT_SLICE_MS = 100
+
+_MEMORY_CODES = frozenset((200000, 207001, 207018))
+_KERNEL_CODES = frozenset((507014, 507015, 507016, 507034, 507035, 507036, 507042, 507043, 507044, 507045, 507048,
+                           507049, 507050))
+_NO_DEVICE_CODES = frozenset((207004,))
+
+
+cdef object text(const char *value):
+    return value.decode("utf-8", "replace") if value is not NULL else ""
+
+
+cdef object make_error(int code):
+    kind = AclError
+    if code in _MEMORY_CODES:
+        kind = DeviceMemoryError
+    elif code in _KERNEL_CODES:
+        kind = KernelError
+    elif code in _NO_DEVICE_CODES or ascend_cy_device_info().error == code:
+        kind = DeviceNotFoundError
+    return kind(code, text(ascend_cy_error_name(code)), text(ascend_cy_last_function()),
+                text(ascend_cy_last_message()))
+
+
+cdef int raise_status(int code) except -1 nogil:
+    # The message belongs to this thread and stays until its next call, so taking the GIL does not lose it.
+    with gil:
+        raise make_error(code)
+
+
+cdef int raise_acl_status(int code, const char *function) except -1 nogil:
+    ascend_cy_record_error(code, function)
+    return raise_status(code)
+
+
+cdef int check_signals() except -1 nogil:
+    with gil:
+        return PyErr_CheckSignals()
+
+
+cdef int wait_stream(ascend_cy_stream_t *stream) except -1 nogil:
+    """Block until the work of `stream` has passed; call it without the GIL. Ctrl-C raises KeyboardInterrupt."""
+    cdef int code
+    while True:
+        code = ascend_cy_stream_synchronize(stream, WAIT_SLICE_MS)
+        if code != ACL_STREAM_SYNC_TIMEOUT:
+            return check(code)
+        check_signals()
+
+
+cdef int wait_event(ascend_cy_event_t *event) except -1 nogil:
+    cdef int code
+    while True:
+        code = ascend_cy_event_synchronize(event, WAIT_SLICE_MS)
+        if code != ACL_EVENT_SYNC_TIMEOUT:
+            return check(code)
+        check_signals()
+
+
+cdef int wait_device() except -1 nogil:
+    cdef int code
+    while True:
+        code = ascend_cy_synchronize_device(WAIT_SLICE_MS)
+        if code != ACL_STREAM_SYNC_TIMEOUT:
+            return check(code)
+        check_signals()

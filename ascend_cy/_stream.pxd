@@ -1,0 +1,27 @@
+# Streams and events for other people's Cython code. Handles are void *, so no C header is needed.
+# Fields and methods are append-only (see docs/cimport.md): old consumers index them by position.
+
+
+cdef class Stream:
+    cdef void *box                # the host library's shared stream; NULL once closed
+    cdef object __weakref__
+
+
+cdef class Event:
+    cdef void *box                # the host library's event; NULL once closed
+    cdef object __weakref__
+
+
+# The aclrtStream behind `stream` (None: the thread's current stream); NULL is the default stream, so errors
+# are told apart by an exception. Needs no GIL.
+cdef void *stream_handle(Stream stream) except? NULL nogil
+# Waits without the GIL; KeyboardInterrupt is raised where Ctrl-C was pressed.
+cdef int stream_synchronize(Stream stream) except -1 nogil
+# *Private*: the host library's stream behind `stream` (None: the thread's current stream), borrowed.
+cdef void *stream_box(Stream stream) except NULL nogil
+cdef Stream wrap_stream(void *box)
+# *Private*: keeps a reference to `obj` until the work enqueued on `box` by now has passed.
+cdef int keep_until_passed(void *box, object obj) except -1
+cdef void drop_passed() noexcept
+cdef void release_interpreter() noexcept
+cdef int device_index(object device) except -1

@@ -1,0 +1,652 @@
+"""Streams, events, and what the runtime's threads do for Python: callbacks and kept references."""
+
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
+from libc.stdint cimport int32_t, uint32_t, uintptr_t
+from libc.stdlib cimport free, malloc
+
+from ascend_cy._host cimport *
+from ascend_cy._status cimport check, text, wait_event, wait_stream
+
+import sys
+import threading
+
+
+cdef extern from "_keepalive.h" namespace "ascend_cy_keepalive" nogil:
+    cdef struct Entry:
+        void *object
+        Entry *next
+    void push(void *entry) noexcept
+    Entry *take_all() noexcept
+
+cdef extern from *:
+    """
+    #if PY_VERSION_HEX >= 0x030D0000
+    #define ASCEND_CY_IS_FINALIZING() Py_IsFinalizing()
+    #else
+    #define ASCEND_CY_IS_FINALIZING() _Py_IsFinalizing()
+    #endif
+    """
+    int ASCEND_CY_IS_FINALIZING() noexcept nogil
+
+cdef enum:
+    STREAM_PRIORITIES = 8       # 0, the highest, to 7 (AscendCL)
+    ACL_EVENT_SYNC = 1
+    ACL_EVENT_TIME_LINE = 8
+
+# Callbacks that are queued when the interpreter goes away must not take the GIL.
+cdef bint interpreter_exiting = False
+
+
+# ---- references kept until a stream has passed ----
+
+cdef void drop_passed() noexcept:
+    """Drop the references whose stream has passed. Needs the GIL."""
+    cdef Entry *entry = take_all()
+    cdef Entry *following
+    while entry is not NULL:
+        following = entry.next
+        Py_DECREF(<object>entry.object)
+        free(entry)
+        entry = following
+
+
+cdef int keep_until_passed(void *box, object obj) except -1:
+    cdef Entry *entry
+    cdef int code
+    drop_passed()
+    entry = <Entry *>malloc(sizeof(Entry))
+    if entry is NULL:
+        raise MemoryError("no memory for a reference to keep until the stream has passed")
+    entry.object = <void *>obj
+    entry.next = NULL
+    Py_INCREF(obj)
+    with nogil:
+        code = ascend_cy_stream_add_host_function(<ascend_cy_stream_t *>box, push, entry)
+    if code != 0:
+        # The work may be running already: wait for it, so that dropping the reference is safe.
+        try:
+            with nogil:
+                wait_stream(<ascend_cy_stream_t *>box)
+        finally:
+            Py_DECREF(obj)
+            free(entry)
+    return 0
+
+
+cdef void drop_owner(void *entry) noexcept nogil:
+    # on_release of a wrapped stream: may run on any thread, so the owner is dropped by the next call with the GIL.
+    if entry is not NULL:
+        push(entry)
+
+
+cdef Entry *new_owner_entry(object owner) except NULL:
+    cdef Entry *entry = <Entry *>malloc(sizeof(Entry))
+    if entry is NULL:
+        raise MemoryError("no memory for a reference to an owner")
+    Py_INCREF(owner)
+    entry.object = <void *>owner
+    entry.next = NULL
+    return entry
+
+
+# ---- callbacks ----
+
+cdef void run_callback(void *context) noexcept nogil:
+    if interpreter_exiting or ASCEND_CY_IS_FINALIZING():
+        return
+    run_callback_with_gil(context)
+
+
+cdef void run_callback_with_gil(void *context) noexcept with gil:
+    cdef object job = <object>context
+    Py_DECREF(job)  # the queue's reference, now held by `job`
+    function, args = job
+    try:
+        function(*args)
+    except BaseException as error:
+        # Nobody waits for the result: report it the way Python reports such errors, and go on.
+        sys.unraisablehook(_Unraisable(error, function))
+
+
+class _Unraisable:
+    """What sys.unraisablehook wants to know."""
+
+    def __init__(self, error, function):
+        self.exc_type = type(error)
+        self.exc_value = error
+        self.exc_traceback = error.__traceback__
+        self.err_msg = "Exception ignored in stream callback"
+        self.object = function
+
+
+cdef void release_interpreter() noexcept:
+    """The interpreter goes away: queued callbacks leave it alone from now on."""
+    global interpreter_exiting
+    interpreter_exiting = True
+
+
+# ---- streams ----
+
+cdef int raise_closed(bint is_stream) except -1 nogil:
+    with gil:
+        raise ValueError("the stream is closed" if is_stream else "the event is closed")
+
+
+cdef int raise_not_stream(object stream, str name) except -1:
+    raise TypeError(f"{name} must be a Stream or None, got {type(stream).__name__}")
+
+
+cdef int device_index(object device) except -1:
+    """A checked device number; None is the thread's current device."""
+    cdef int32_t index
+    cdef uint32_t count
+    cdef int code
+    if device is None:
+        with nogil:
+            code = ascend_cy_current_device(&index)
+        check(code)
+        return index
+    if isinstance(device, bool) or not hasattr(device, "__index__"):
+        raise TypeError(f"device must be an integer or None, got {type(device).__name__}")
+    number = device.__index__()
+    with nogil:
+        code = ascend_cy_device_count(&count)
+    check(code)
+    if not 0 <= number < count:
+        raise ValueError(f"device must be between 0 and {count - 1}, got {number}")
+    return number
+
+
+cdef void *stream_box(Stream stream) except NULL nogil:
+    cdef void *box
+    if stream is None:
+        box = ascend_cy_current_stream()
+        if box is NULL:
+            check(ascend_cy_ensure_context())
+            with gil:
+                raise RuntimeError("the thread has no current stream: " + text(ascend_cy_last_message()))
+        return box
+    if stream.box is NULL:
+        raise_closed(True)
+    return stream.box
+
+
+cdef void *stream_handle(Stream stream) except? NULL nogil:
+    return ascend_cy_stream_handle(<ascend_cy_stream_t *>stream_box(stream))
+
+
+cdef int stream_synchronize(Stream stream) except -1 nogil:
+    cdef void *box = stream_box(stream)
+    return wait_stream(<ascend_cy_stream_t *>box)
+
+
+cdef Stream wrap_stream(void *box):
+    """A new Stream object that shares `box`."""
+    cdef Stream stream = Stream.__new__(Stream)
+    ascend_cy_stream_retain(<ascend_cy_stream_t *>box)
+    stream.box = box
+    return stream
+
+
+cdef void release_stream(Stream stream) noexcept:
+    cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>stream.box
+    stream.box = NULL
+    if box is not NULL:
+        # The last reference waits for the stream's work, which may include a Python callback.
+        with nogil:
+            ascend_cy_stream_release(box)
+
+
+_entered = threading.local()
+
+
+cdef class Stream:
+    """A stream of device work, run in order and asynchronously to the host and to other streams.
+
+    A new stream of ``device``. As a context manager it is the thread's current stream inside the block (work with
+    ``stream=None`` goes there); leaving the block does not wait.
+
+    Parameters
+    ----------
+    priority : int, default 0
+        0 is the highest, 7 the lowest.
+    device : int, optional
+        Device number; the thread's current device by default.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a priority or a device that does not exist.
+    AclError
+        If the device has no stream left.
+
+    Notes
+    -----
+    The device stream lives until this object is closed or dropped *and* every array made on it is gone; its work is
+    never cut short.
+
+    Examples
+    --------
+    >>> import ascend_cy
+    >>> with ascend_cy.Stream() as stream:
+    ...     x = ascend_cy.zeros(4)
+    >>> stream.synchronize()
+    """
+
+    def __cinit__(self):
+        self.box = NULL
+
+    def __init__(self, priority=0, *, device=None):
+        cdef ascend_cy_stream_t *box = NULL
+        cdef int32_t index
+        cdef uint32_t level
+        cdef int code
+        if isinstance(priority, bool) or not hasattr(priority, "__index__"):
+            raise TypeError(f"priority must be an integer, got {type(priority).__name__}")
+        if not 0 <= priority.__index__() < STREAM_PRIORITIES:
+            raise ValueError(f"priority must be between 0 (highest) and {STREAM_PRIORITIES - 1}, got {priority}")
+        if self.box is not NULL:
+            raise RuntimeError("the stream is initialised already")
+        level = priority.__index__()
+        index = device_index(device)
+        with nogil:
+            code = ascend_cy_stream_create(index, level, 0, &box)
+        check(code)
+        self.box = box
+
+    @staticmethod
+    def from_handle(handle, *, device=None, owner=None):
+        """Wrap a stream that somebody else made.
+
+        Parameters
+        ----------
+        handle : int
+            Address of an ``aclrtStream``; 0 is the default stream of ``device``.
+        device : int, optional
+            The device it belongs to; the thread's current device by default.
+        owner : object, optional
+            Kept alive as long as anything here uses the stream.
+
+        Returns
+        -------
+        Stream
+            It never destroys the stream behind it.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For a handle that is no address or a device that does not exist.
+        """
+        cdef Stream stream
+        cdef ascend_cy_stream_t *box = NULL
+        cdef Entry *entry = NULL
+        cdef int32_t index
+        cdef uintptr_t address
+        cdef int code
+        if isinstance(handle, bool) or not hasattr(handle, "__index__"):
+            raise TypeError(f"handle must be an integer address, got {type(handle).__name__}")
+        if handle.__index__() < 0:
+            raise ValueError(f"handle must be an address, got {handle}")
+        address = handle.__index__()
+        index = device_index(device)
+        if owner is not None:
+            entry = new_owner_entry(owner)
+        with nogil:
+            code = ascend_cy_stream_wrap(index, <void *>address, drop_owner, entry, &box)
+        if code != 0:
+            if entry is not NULL:
+                Py_DECREF(owner)
+                free(entry)
+            check(code)
+        stream = Stream.__new__(Stream)
+        stream.box = box
+        return stream
+
+    def __dealloc__(self):
+        release_stream(self)
+
+    def close(self):
+        """Give the stream up. Idempotent; using the object later raises ValueError.
+
+        The device stream is destroyed once its work has passed and no array made on it is left; this may wait for
+        the work, without the GIL.
+        """
+        release_stream(self)
+        drop_passed()
+
+    @property
+    def closed(self):
+        """bool: Whether the stream was closed."""
+        return self.box is NULL
+
+    @property
+    def handle(self):
+        """int: Address of the ``aclrtStream``; 0 is a device's default stream."""
+        return <uintptr_t>stream_handle(self)
+
+    @property
+    def device(self):
+        """int: Number of the device that the stream belongs to."""
+        return ascend_cy_stream_device(<ascend_cy_stream_t *>stream_box(self))
+
+    def synchronize(self):
+        """Wait until all work enqueued so far has passed.
+
+        The GIL is released, and Ctrl-C raises KeyboardInterrupt while the work goes on.
+
+        Raises
+        ------
+        KernelError
+            A kernel enqueued here failed.
+        AclError
+            Other work failed.
+        """
+        cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>stream_box(self)
+        cdef int done = 0
+        # Where nothing is queued on a healthy stream there is nothing to wait for, and the GIL may be kept.
+        if ascend_cy_stream_query(box, &done) != 0 or not done:
+            ascend_cy_stream_retain(box)  # close() by another thread must not pull it away
+            try:
+                with nogil:
+                    wait_stream(box)
+            finally:
+                with nogil:
+                    ascend_cy_stream_release(box)
+        drop_passed()
+
+    def query(self):
+        """Whether all work enqueued so far has passed; never waits.
+
+        Returns
+        -------
+        bool
+        """
+        cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>stream_box(self)
+        cdef int done = 0
+        check(ascend_cy_stream_query(box, &done))
+        return bool(done)
+
+    def record(self, Event event=None):
+        """Record an event behind the work enqueued so far.
+
+        Parameters
+        ----------
+        event : Event, optional
+            A new one by default.
+
+        Returns
+        -------
+        Event
+        """
+        if event is None:
+            event = Event(device=self.device)
+        event.record(self)
+        return event
+
+    def wait(self, other):
+        """Let later work here wait, on the device, for an event or for another stream's work so far.
+
+        Parameters
+        ----------
+        other : Event or Stream
+
+        Raises
+        ------
+        TypeError
+            For anything else.
+        """
+        cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>stream_box(self)
+        cdef void *that
+        cdef int code
+        if isinstance(other, Stream):
+            that = stream_box(<Stream>other)
+            with nogil:
+                code = ascend_cy_stream_wait_stream(box, <ascend_cy_stream_t *>that)
+        elif isinstance(other, Event):
+            that = event_box(<Event>other)
+            with nogil:
+                code = ascend_cy_stream_wait_event(box, <ascend_cy_event_t *>that)
+        else:
+            raise TypeError(f"other must be an Event or a Stream, got {type(other).__name__}")
+        check(code)
+
+    def add_callback(self, function, *args):
+        """Call ``function(*args)`` on a thread of the runtime when the work enqueued so far has passed.
+
+        Later work of the stream waits for it. It must not use the device. An exception is reported through
+        ``sys.unraisablehook`` and harms nothing after it. Callbacks still queued when the interpreter exits are
+        dropped.
+
+        Raises
+        ------
+        TypeError
+            If ``function`` is not callable.
+        """
+        cdef void *box = stream_box(self)
+        cdef int code
+        if not callable(function):
+            raise TypeError(f"function must be callable, got {type(function).__name__}")
+        job = (function, args)
+        Py_INCREF(job)
+        with nogil:
+            code = ascend_cy_stream_add_host_function(<ascend_cy_stream_t *>box, run_callback, <void *>job)
+        if code != 0:
+            Py_DECREF(job)
+            check(code)
+
+    def __enter__(self):
+        cdef void *box = stream_box(self)
+        cdef int32_t device
+        cdef int code
+        check(ascend_cy_current_device(&device))
+        previous = current_stream()
+        with nogil:
+            code = ascend_cy_set_current_stream(<ascend_cy_stream_t *>box)
+        check(code)
+        stack = getattr(_entered, "stack", None)
+        if stack is None:
+            stack = _entered.stack = []
+        stack.append((device, previous))
+        return self
+
+    def __exit__(self, *exc_info):
+        cdef Stream previous
+        cdef ascend_cy_stream_t *box
+        cdef int32_t device
+        cdef int code
+        device, previous = _entered.stack.pop()
+        box = <ascend_cy_stream_t *>previous.box
+        if ascend_cy_stream_handle(box) is NULL:
+            box = NULL  # no stream was set: go back to following the thread's device
+        with nogil:
+            code = ascend_cy_set_device(device)
+            if code == 0:
+                code = ascend_cy_set_current_stream(box)
+        check(code)
+
+    def __eq__(self, other):
+        if not isinstance(other, Stream):
+            return NotImplemented
+        return self.box is (<Stream>other).box or (
+            self.box is not NULL and (<Stream>other).box is not NULL
+            and self.handle == other.handle and self.device == other.device)
+
+    def __hash__(self):
+        return hash((self.handle, self.device))
+
+    def __reduce__(self):
+        raise TypeError("a Stream cannot be pickled: it belongs to this process; make one in the other process")
+
+    def __repr__(self):
+        if self.box is NULL:
+            return "<Stream closed>"
+        if self.handle == 0:
+            return f"<Stream default device={self.device}>"
+        return f"<Stream 0x{self.handle:x} device={self.device}>"
+
+
+def current_stream():
+    """The calling thread's current stream.
+
+    Returns
+    -------
+    Stream
+        What a ``with stream:`` block set, else the default stream of the thread's device.
+    """
+    return wrap_stream(stream_box(None))
+
+
+def default_stream(device=None):
+    """The default stream of a device.
+
+    It is an ordinary stream: there is no implicit ordering between it and others.
+
+    Parameters
+    ----------
+    device : int, optional
+        The thread's current device by default.
+
+    Returns
+    -------
+    Stream
+    """
+    cdef int32_t index = device_index(device)
+    cdef ascend_cy_stream_t *box = ascend_cy_default_stream(index)
+    if box is NULL:
+        check(ascend_cy_ensure_context())
+        raise RuntimeError("the default stream is not available: " + text(ascend_cy_last_message()))
+    return wrap_stream(box)
+
+
+# ---- events ----
+
+cdef void *event_box(Event event) except NULL:
+    if event.box is NULL:
+        raise_closed(False)
+    return event.box
+
+
+cdef void release_event(Event event) noexcept:
+    cdef ascend_cy_event_t *box = <ascend_cy_event_t *>event.box
+    event.box = NULL
+    if box is not NULL:
+        with nogil:
+            ascend_cy_event_release(box)
+
+
+cdef class Event:
+    """A point in a stream's work: to wait for, to order other streams by, and to take times between.
+
+    Parameters
+    ----------
+    timing : bool, default True
+        Whether :meth:`elapsed_time` may be asked.
+    device : int, optional
+        Device number; the thread's current device by default.
+
+    Examples
+    --------
+    >>> import ascend_cy
+    >>> start, end = ascend_cy.Event(), ascend_cy.Event()
+    >>> start.record(); x = ascend_cy.zeros((64, 64)); end.record()
+    >>> end.synchronize()
+    >>> start.elapsed_time(end) >= 0
+    True
+    """
+
+    def __cinit__(self):
+        self.box = NULL
+
+    def __init__(self, *, timing=True, device=None):
+        cdef ascend_cy_event_t *box = NULL
+        cdef int32_t index = device_index(device)
+        cdef uint32_t flags = ACL_EVENT_SYNC | (ACL_EVENT_TIME_LINE if timing else 0)
+        cdef int code
+        if self.box is not NULL:
+            raise RuntimeError("the event is initialised already")
+        with nogil:
+            code = ascend_cy_event_create(index, flags, &box)
+        check(code)
+        self.box = box
+
+    def __dealloc__(self):
+        release_event(self)
+
+    def close(self):
+        """Give the event up. Idempotent, never waits; using the object later raises ValueError."""
+        release_event(self)
+
+    @property
+    def closed(self):
+        """bool: Whether the event was closed."""
+        return self.box is NULL
+
+    @property
+    def handle(self):
+        """int: Address of the ``aclrtEvent``."""
+        return <uintptr_t>ascend_cy_event_handle(<ascend_cy_event_t *>event_box(self))
+
+    def record(self, Stream stream=None):
+        """Record the event behind the work enqueued on a stream so far; returns at once.
+
+        Parameters
+        ----------
+        stream : Stream, optional
+            The thread's current stream by default.
+        """
+        cdef void *box = event_box(self)
+        cdef void *that = stream_box(stream)
+        cdef int code
+        with nogil:
+            code = ascend_cy_event_record(<ascend_cy_event_t *>box, <ascend_cy_stream_t *>that)
+        check(code)
+
+    def query(self):
+        """Whether the latest record has passed; never waits. An event that was never recorded has passed.
+
+        Returns
+        -------
+        bool
+        """
+        cdef void *box = event_box(self)
+        cdef int done = 0
+        check(ascend_cy_event_query(<ascend_cy_event_t *>box, &done))
+        return bool(done)
+
+    def synchronize(self):
+        """Wait until the latest record has passed, without the GIL; Ctrl-C raises KeyboardInterrupt."""
+        cdef void *box = event_box(self)
+        with nogil:
+            wait_event(<ascend_cy_event_t *>box)
+        drop_passed()
+
+    def elapsed_time(self, Event end not None):
+        """Device time from this event to ``end``.
+
+        Parameters
+        ----------
+        end : Event
+
+        Returns
+        -------
+        float
+            Milliseconds.
+
+        Raises
+        ------
+        AclError
+            If one was not recorded, has not finished, or was made without timing; the message says which.
+        """
+        cdef void *box = event_box(self)
+        cdef void *that = event_box(end)
+        cdef float ms = 0
+        check(ascend_cy_event_elapsed_ms(<ascend_cy_event_t *>box, <ascend_cy_event_t *>that, &ms))
+        return ms
+
+    def __reduce__(self):
+        raise TypeError("an Event cannot be pickled: it belongs to this process; make one in the other process")
+
+    def __repr__(self):
+        if self.box is NULL:
+            return "<Event closed>"
+        return f"<Event 0x{self.handle:x}>"
