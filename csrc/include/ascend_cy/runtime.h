@@ -126,6 +126,7 @@ ASCEND_CY_API int ascend_cy_stream_add_host_function(ascend_cy_stream_t *stream,
 typedef struct ascend_cy_event ascend_cy_event_t;
 /* Gives an event of `device`; flags are ACL_EVENT_*; 0 means sync and timing. */
 ASCEND_CY_API int ascend_cy_event_create(int32_t device, uint32_t flags, ascend_cy_event_t **out);
+ASCEND_CY_API void ascend_cy_event_retain(ascend_cy_event_t *event);
 ASCEND_CY_API void ascend_cy_event_release(ascend_cy_event_t *event);
 ASCEND_CY_API aclrtEvent ascend_cy_event_handle(const ascend_cy_event_t *event);
 ASCEND_CY_API int ascend_cy_event_record(ascend_cy_event_t *event, ascend_cy_stream_t *stream);

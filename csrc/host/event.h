@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Events: those handed out, and the ones this library uses for itself.
+#ifndef ASCEND_CY_HOST_EVENT_H
+#define ASCEND_CY_HOST_EVENT_H
+
+#include "stream.h"
+
+namespace ascend_cy {
+
+// Events for our own use, kept per device and used again. The device must be current.
+// An event can be given back as soon as its waits are enqueued: a wait binds to the record before it.
+int take_event(int32_t device, aclrtEvent *event) noexcept;
+void give_event_back(int32_t device, aclrtEvent event) noexcept;
+
+// Takes an event and records it on the stream.
+int mark_stream(int32_t device, aclrtStream stream, aclrtEvent *event) noexcept;
+
+// True when everything before the mark has run. A device that cannot tell any more has nothing running either.
+bool mark_passed(aclrtEvent event) noexcept;
+// Waits for that.
+void wait_for_mark(aclrtEvent event) noexcept;
+
+int64_t live_events() noexcept;
+
+} // namespace ascend_cy
+
+#endif

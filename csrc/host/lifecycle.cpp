@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lifecycle.h"
+
+#include <cstring>
+#include <dlfcn.h>
+#include <mutex>
+#include <pthread.h>
+
+#include "errors.h"
+#include "host_function.h"
+#include "pool/device_pool.h"
+#include "pool/pinned_pool.h"
+
+namespace ascend_cy {
+
+std::atomic<bool> device_ready{false};
+
+namespace {
+
+// Everything here outlives main(): nothing may run when the process ends (DESIGN 3), so there are no destructors.
+
+std::once_flag load_once;
+std::atomic<LoadedDevice *> the_device{nullptr};
+std::atomic<bool> load_started{false};
+
+std::mutex init_mutex;
+bool init_done = false;  // guarded by init_mutex
+int init_result = 0;     // guarded by init_mutex
+bool must_finalize = false;
+std::atomic<bool> shut_down{false};
+std::atomic<bool> forked_child{false};
+
+constexpr int forked_code = ACL_ERROR_UNINITIALIZE;
+constexpr const char *forked_reason =
+    "this process was forked after its parent had used the device, which does not survive a fork; start worker processes "
+    "with the method \"spawn\" or \"forkserver\", or fork before the first use of the device";
+
+// Runs in the child of fork, where this is the only thread: plain stores only.
+void mark_forked_child()
+{
+    if (!load_started.load(std::memory_order_relaxed))
+        return; // the device was not touched: the child starts afresh
+    forked_child.store(true, std::memory_order_relaxed);
+    device_ready.store(false, std::memory_order_relaxed);
+    poison_table(forked_code, forked_reason); // so that callers of raw AscendCL functions get the error too
+}
+
+void load() noexcept
+{
+    load_started.store(true);
+    pthread_atfork(nullptr, nullptr, mark_forked_child);
+    LoadedDevice *device = load_device();
+    if (device->info.error == 0)
+        fill_table(device->handle);
+    else
+        poison_table(device->info.error, device->error.c_str());
+    the_device.store(device, std::memory_order_release);
+}
+
+int initialise() noexcept
+{
+    const LoadedDevice *device = loaded_device();
+    if (device->info.error != 0)
+        return fail(device->info.error, "", "%s", device->error.c_str());
+    const int code = device_table.aclInit(device->config.empty() ? nullptr : device->config.c_str());
+    must_finalize = code == ACL_SUCCESS;
+    // Somebody else in the process was first (torch_npu): live with it, and leave finalizing to them.
+    return code == ACL_ERROR_REPEAT_INITIALIZE ? ACL_SUCCESS : check(code, "aclInit");
+}
+
+} // namespace
+
+const LoadedDevice *loaded_device() noexcept
+{
+    if (const LoadedDevice *device = the_device.load(std::memory_order_acquire))
+        return device;
+    std::call_once(load_once, load);
+    return the_device.load(std::memory_order_acquire);
+}
+
+int make_ready() noexcept
+{
+    if (forked_child.load(std::memory_order_relaxed))
+        return fail(forked_code, "", "%s", forked_reason);
+    std::lock_guard<std::mutex> lock(init_mutex);
+    if (shut_down.load(std::memory_order_relaxed))
+        return fail(ACL_ERROR_UNINITIALIZE, "", "the device was shut down: the process is about to end");
+    if (!init_done) {
+        init_result = initialise();
+        init_done = true;
+        if (init_result == ACL_SUCCESS)
+            device_ready.store(true, std::memory_order_release);
+    } else if (init_result != ACL_SUCCESS) {
+        const LoadedDevice *device = loaded_device();
+        if (device->info.error != 0)
+            return fail(init_result, "", "%s", device->error.c_str());
+        return fail(init_result, "aclInit", "aclInit failed when the device was first used");
+    }
+    return init_result;
+}
+
+} // namespace ascend_cy
+
+using namespace ascend_cy;
+
+const ascend_cy_device_info_t *ascend_cy_device_info(void)
+{
+    static constexpr ascend_cy_device_info_t in_forked_child = {
+        ASCEND_CY_KIND_NONE, 0, "", "", "this process was forked after its parent had used the device", "", forked_code};
+    // A child forked while another thread was loading has half a device and a lock nobody will open.
+    if (forked_child.load(std::memory_order_relaxed) && the_device.load(std::memory_order_relaxed) == nullptr)
+        return &in_forked_child;
+    return &loaded_device()->info;
+}
+
+int ascend_cy_init(void) { return ready(); }
+
+int ascend_cy_has(const char *function)
+{
+    if (function == nullptr || ascend_cy_device_info()->error != 0)
+        return 0;
+    // By name and not by table index, so that functions outside the list can be asked for as well.
+    return dlsym(loaded_device()->handle, function) != nullptr ? 1 : 0;
+}
+
+const ascend_cy_acl_table *ascend_cy_acl_get_table(void)
+{
+    ascend_cy_device_info();
+    return &device_table;
+}
+
+int ascend_cy_is_forked_child(void) { return forked_child.load(std::memory_order_relaxed) ? 1 : 0; }
+
+void ascend_cy_shutdown(void)
+{
+    if (forked_child.load(std::memory_order_relaxed))
+        return;
+    std::lock_guard<std::mutex> lock(init_mutex);
+    const bool was_ready = init_done && init_result == ACL_SUCCESS;
+    if (shut_down.exchange(true) || !was_ready)
+        return;
+    // Cached memory goes back while the device may still be called; whatever is released after this line is dropped.
+    QuietScope quiet;
+    give_back_idle_memory();
+    give_back_idle_pinned_memory();
+    device_ready.store(false, std::memory_order_release);
+    const bool callbacks_stopped = stop_host_function_thread();
+    if (must_finalize && callbacks_stopped)
+        device_table.aclFinalize();
+}

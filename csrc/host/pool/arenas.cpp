@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Free memory: bins, merging of neighbours, and the epochs by which memory passes from one stream to another.
+#include "device_pool.h"
+
+#include <algorithm>
+#include <new>
+
+#include "../event.h"
+
+namespace ascend_cy {
+
+namespace {
+
+bool free_for_everybody(const Block *block) noexcept { return block->epoch <= block->arena->passed; }
+
+} // namespace
+
+Arena *DevicePool::attach(Stream *stream) noexcept
+{
+    // Several boxes may stand for one stream (each wrapping of a foreign one makes a box): they share an arena.
+    Arena *arena = arenas_;
+    while (arena != nullptr && (arena == &common_ || arena->boxes == nullptr || arena->handle != stream->handle))
+        arena = arena->next;
+    if (arena == nullptr) {
+        arena = new (std::nothrow) Arena(stream->handle);
+        if (arena == nullptr)
+            return nullptr;
+        arena->next = arenas_;
+        arenas_ = arena;
+    }
+    stream->next_in_arena = arena->boxes;
+    arena->boxes = stream;
+    stream->arena.store(arena, std::memory_order_release);
+    return arena;
+}
+
+void DevicePool::put_in_bin(Block *block) noexcept
+{
+    Arena *const arena = block->arena;
+    block->epoch = arena->epoch;
+    arena->newest = arena->epoch;
+    arena->free_bytes += block->bytes;
+    Bin &bin = arena->bin_of(block->bytes);
+    if (__builtin_expect(bin.bytes != block->bytes, 0)) {
+        empty_bin(arena, &bin);
+        bin.bytes = block->bytes;
+    }
+    block->state = Block::State::Binned;
+    block->next = bin.head;
+    bin.head = block;
+}
+
+void DevicePool::empty_bin(Arena *arena, Bin *bin) noexcept
+{
+    while (bin->head != nullptr) {
+        Block *const block = bin->head;
+        bin->head = block->next;
+        arena->free_bytes -= block->bytes; // counted again by put_in_store
+        put_in_store(block);
+    }
+}
+
+void DevicePool::empty_bins(Arena *arena) noexcept
+{
+    for (Bin &bin : arena->bins)
+        empty_bin(arena, &bin);
+}
+
+void DevicePool::put_in_store(Block *block) noexcept
+{
+    block->state = Block::State::Free;
+    block->arena->free_bytes += block->bytes;
+    block->arena->store_of(block->segment->small).insert(block);
+    if (Block *const before = block->before; before != nullptr && join(before, block))
+        block = before;
+    if (block->after != nullptr)
+        join(block, block->after);
+}
+
+// Makes one of two neighbours if both are free and their memory may belong together: that of one arena, or that which
+// is free for everybody with any other. `left` is the one that stays.
+bool DevicePool::join(Block *left, Block *right) noexcept
+{
+    if (left->state != Block::State::Free || right->state != Block::State::Free)
+        return false;
+    Arena *const left_arena = left->arena;
+    Arena *const right_arena = right->arena;
+    Arena *arena = left_arena;
+    uint64_t epoch = left->epoch;
+    if (left_arena == right_arena)
+        epoch = std::max(left->epoch, right->epoch);
+    else if (free_for_everybody(left)) {
+        arena = right_arena;
+        epoch = right->epoch;
+    } else if (!free_for_everybody(right)) {
+        return false;
+    }
+    const bool small = left->segment->small;
+    left_arena->store_of(small).remove(left);
+    right_arena->store_of(small).remove(right);
+    left_arena->free_bytes -= left->bytes;
+    right_arena->free_bytes -= right->bytes;
+    left->arena = arena;
+    left->epoch = epoch;
+    left->bytes += right->bytes;
+    left->after = right->after;
+    if (left->after != nullptr)
+        left->after->before = left;
+    drop_object(right);
+    arena->free_bytes += left->bytes;
+    arena->store_of(small).insert(left);
+    return true;
+}
+
+// Merges what could not be merged when it was freed, because it belonged to streams that have passed since.
+void DevicePool::merge_everything() noexcept
+{
+    for (Arena *arena = arenas_; arena != nullptr; arena = arena->next)
+        empty_bins(arena);
+    for (Segment *segment = segments_; segment != nullptr; segment = segment->next)
+        for (Block *block = segment->first; block != nullptr; block = block->after)
+            while (block->after != nullptr && join(block, block->after)) {
+            }
+}
+
+// Takes a free block of `from` for use on `to`, and leaves what is too much of it with `from`.
+Block *DevicePool::take(Arena *from, Arena *to, size_t bytes, bool small, uint64_t up_to_epoch, int look) noexcept
+{
+    FreeStore &store = from->store_of(small);
+    Block *const block = store.find(bytes, exact_, up_to_epoch, look);
+    if (block == nullptr)
+        return nullptr;
+    store.remove(block);
+    from->free_bytes -= block->bytes;
+    Block *const rest = block->bytes > bytes ? new_object() : nullptr; // without an object the whole block is given
+    if (rest != nullptr) {
+        rest->pointer = static_cast<char *>(block->pointer) + bytes;
+        rest->bytes = block->bytes - bytes;
+        rest->epoch = block->epoch;
+        rest->arena = from;
+        rest->segment = block->segment;
+        rest->before = block;
+        rest->after = block->after;
+        if (rest->after != nullptr)
+            rest->after->before = rest;
+        rest->state = Block::State::Free;
+        block->after = rest;
+        block->bytes = bytes;
+        from->free_bytes += rest->bytes;
+        store.insert(rest);
+    }
+    block->arena = to;
+    return block;
+}
+
+// True where the arena has free memory that no mark stands for.
+bool DevicePool::needs_mark(const Arena *arena) const noexcept
+{
+    return arena->free_bytes > 0 && arena->newest > std::max(arena->marked, arena->passed);
+}
+
+// A box of the arena, retained; NULL if all are on their way out.
+Stream *DevicePool::hold_box(const Arena *arena) noexcept
+{
+    Stream *box = arena->boxes;
+    while (box != nullptr && !try_retain_stream(box))
+        box = box->next_in_arena;
+    return box;
+}
+
+// Ends the arena's epoch with a mark on its stream, for which the lock is opened. False if that is impossible.
+// `box`: a box of the arena that is sure to stay, or NULL: one is looked for.
+bool DevicePool::mark(Lock &lock, Arena *arena, Stream *box) noexcept
+{
+    Stream *const held = box == nullptr ? hold_box(arena) : nullptr;
+    if (box == nullptr && held == nullptr)
+        return false;
+    const uint64_t epoch = arena->epoch++;
+    ++arena->marking;
+    lock.unlock();
+    aclrtEvent event = nullptr;
+    int error;
+    {
+        QuietScope quiet;
+        error = mark_stream(device_, arena->handle, &event);
+    }
+    if (held != nullptr)
+        release_stream_without_waiting(held);
+    lock.lock();
+    --arena->marking;
+    if (error != ACL_SUCCESS)
+        return false;
+    if (epoch > arena->marked) {
+        std::swap(arena->mark, event); // the later mark stands for the earlier one as well
+        arena->marked = epoch;
+    }
+    if (event != nullptr)
+        give_event_back(device_, event);
+    return true;
+}
+
+// Where a stream cannot be marked (no event left, a stream of another context): waits for all of it instead.
+void DevicePool::wait_for_stream(Lock &lock, Arena *arena, Stream *box) noexcept
+{
+    Stream *const held = box == nullptr ? hold_box(arena) : nullptr;
+    if (box == nullptr && held == nullptr)
+        return;
+    const uint64_t epoch = arena->epoch++;
+    ++arena->marking;
+    lock.unlock();
+    device_table.aclrtSynchronizeStream(arena->handle);
+    if (held != nullptr)
+        release_stream_without_waiting(held);
+    lock.lock();
+    --arena->marking;
+    arena->passed = std::max(arena->passed, epoch);
+}
+
+// True if the arena's mark has passed just now.
+bool DevicePool::poll_mark(Arena *arena) noexcept
+{
+    if (arena->mark == nullptr || !mark_passed(arena->mark))
+        return false;
+    give_event_back(device_, arena->mark);
+    arena->mark = nullptr;
+    arena->passed = std::max(arena->passed, arena->marked);
+    return true;
+}
+
+// An arena whose stream is gone and whose memory is free for everybody hands it to the common one and ends.
+void DevicePool::settle(Arena *arena) noexcept
+{
+    if (arena == &common_ || arena->boxes != nullptr || arena->marking != 0 || arena->mark != nullptr)
+        return;
+    if (arena->free_bytes > 0 && arena->newest > arena->passed)
+        return;
+    empty_bins(arena);
+    for (const bool small : {true, false}) {
+        FreeStore &store = arena->store_of(small);
+        while (Block *block = store.any()) {
+            store.remove(block);
+            block->arena = &common_;
+            block->epoch = 0;
+            common_.free_bytes += block->bytes;
+            common_.store_of(small).insert(block);
+        }
+    }
+    Arena **link = &arenas_;
+    while (*link != arena)
+        link = &(*link)->next;
+    *link = arena->next;
+    delete arena;
+}
+
+Arena *DevicePool::leave(Stream *stream) noexcept
+{
+    Lock lock(mutex_);
+    Arena *const arena = stream->arena.load(std::memory_order_relaxed);
+    if (arena == nullptr)
+        return nullptr;
+    // Nobody can mark a foreign stream once its last box is gone, but its work goes on.
+    if (stream->kind == Stream::Kind::Foreign && arena->boxes == stream && stream->next_in_arena == nullptr &&
+        needs_mark(arena) && !mark(lock, arena, stream))
+        wait_for_stream(lock, arena, stream);
+    Stream **link = &arena->boxes;
+    while (*link != stream)
+        link = &(*link)->next_in_arena;
+    *link = stream->next_in_arena;
+    stream->arena.store(nullptr, std::memory_order_relaxed);
+    if (stream->kind == Stream::Kind::Own) {
+        ++arena->marking; // until arena_passed
+        return arena;
+    }
+    settle(arena);
+    return nullptr;
+}
+
+void DevicePool::arena_passed(Arena *arena) noexcept
+{
+    std::lock_guard<std::mutex> lock(mutex_);
+    --arena->marking;
+    arena->passed = std::max(arena->passed, arena->epoch++);
+    if (arena->mark != nullptr) {
+        give_event_back(device_, arena->mark);
+        arena->mark = nullptr;
+    }
+    settle(arena);
+}
+
+} // namespace ascend_cy

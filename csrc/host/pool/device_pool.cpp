@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Buffers coming and going. The usual way, a size seen before on the same stream, is create() and release() alone: one
+// bin, one lock, no call of the device library.
+#include "device_pool.h"
+
+#include <cinttypes>
+#include <new>
+
+#include "../event.h"
+
+namespace ascend_cy {
+
+DevicePool::FinishedUses::~FinishedUses()
+{
+    while (first != nullptr) {
+        Use *use = first;
+        first = use->next;
+        release_stream_without_waiting(use->stream);
+        if (use->also != nullptr)
+            release_stream_without_waiting(use->also);
+        delete use;
+    }
+}
+
+Block *DevicePool::new_object() noexcept
+{
+    if (objects_ == nullptr) {
+        // Objects are never given back, so they come in handfuls.
+        constexpr int handful = 32;
+        Block *const made = new (std::nothrow) Block[handful];
+        if (made == nullptr)
+            return nullptr;
+        for (int i = 0; i < handful; ++i)
+            drop_object(&made[i]);
+    }
+    Block *object = objects_;
+    objects_ = object->next;
+    object->next = nullptr;
+    return object;
+}
+
+void DevicePool::drop_object(Block *object) noexcept
+{
+    object->state = Block::State::Idle;
+    object->foreign = false;
+    object->pointer = nullptr;
+    object->bytes = 0;
+    object->stream = nullptr;
+    object->arena = nullptr;
+    object->segment = nullptr;
+    object->before = nullptr;
+    object->after = nullptr;
+    object->previous = nullptr;
+    object->next = objects_;
+    objects_ = object;
+}
+
+// With the lock: the block becomes a buffer with one reference.
+inline void DevicePool::start_use(Block *block, size_t size, Stream *stream) noexcept
+{
+    block->state = Block::State::Used;
+    block->size = size;
+    block->stream = stream;
+    block->references.store(1, std::memory_order_relaxed);
+    in_use_ += block->bytes;
+    if (in_use_ > peak_in_use_)
+        peak_in_use_ = in_use_;
+    ++allocations_;
+    ++live_;
+}
+
+int DevicePool::create(size_t size, Stream *stream, Block **out) noexcept
+{
+    const size_t bytes = rounded(size);
+    Arena *const arena = stream->arena.load(std::memory_order_acquire);
+    if (__builtin_expect(arena == nullptr || size == 0 || size > largest_request, 0))
+        return create_slowly(size, bytes, stream, out);
+    mutex_.lock();
+    Bin &bin = arena->bin_of(bytes);
+    Block *const block = bin.head;
+    if (__builtin_expect(block == nullptr || bin.bytes != bytes, 0)) {
+        mutex_.unlock();
+        return create_slowly(size, bytes, stream, out);
+    }
+    bin.head = block->next;
+    arena->free_bytes -= bytes;
+    start_use(block, size, stream);
+    mutex_.unlock();
+    retain_stream(stream);
+    *out = block;
+    return ACL_SUCCESS;
+}
+
+int DevicePool::create_slowly(size_t size, size_t bytes, Stream *stream, Block **out) noexcept
+{
+    if (size == 0)
+        return create_empty(stream, out);
+    Refusal refusal;
+    if (size > largest_request) {
+        refusal.over_limit = true;
+        return refuse(size, refusal);
+    }
+    collect_dropped_streams();
+    DeviceScope scope(device_);
+    if (scope.error() != ACL_SUCCESS)
+        return scope.error();
+    FinishedUses finished; // goes after the lock is open
+    Lock lock(mutex_);
+    Arena *arena = stream->arena.load(std::memory_order_relaxed);
+    if (arena == nullptr)
+        arena = attach(stream);
+    Block *const block = arena != nullptr ? acquire(lock, arena, bytes, &refusal, &finished) : nullptr;
+    if (block == nullptr) {
+        lock.unlock();
+        return arena != nullptr ? refuse(size, refusal) : fail(ACL_ERROR_BAD_ALLOC, "", "out of host memory");
+    }
+    start_use(block, size, stream);
+    lock.unlock();
+    retain_stream(stream);
+    *out = block;
+    return ACL_SUCCESS;
+}
+
+int DevicePool::create_empty(Stream *stream, Block **out) noexcept
+{
+    return wrap(nullptr, 0, stream, nullptr, nullptr, out);
+}
+
+int DevicePool::wrap(void *pointer, size_t size, Stream *stream, void (*on_release)(void *), void *context,
+                     Block **out) noexcept
+{
+    std::lock_guard<std::mutex> lock(mutex_);
+    Block *const object = new_object();
+    if (object == nullptr)
+        return fail(ACL_ERROR_BAD_ALLOC, "", "out of host memory");
+    object->foreign = true;
+    object->pointer = pointer;
+    object->on_release = on_release;
+    object->context = context;
+    object->size = size;
+    object->stream = stream;
+    object->state = Block::State::Used;
+    object->references.store(1, std::memory_order_relaxed);
+    ++live_;
+    if (pointer == nullptr)
+        ++allocations_; // an empty buffer of ours
+    retain_stream(stream);
+    *out = object;
+    return ACL_SUCCESS;
+}
+
+void DevicePool::release(Block *block) noexcept
+{
+    if (__builtin_expect(block->uses != nullptr || block->foreign, 0)) {
+        release_slowly(block);
+        return;
+    }
+    Stream *const stream = block->stream;
+    mutex_.lock();
+    in_use_ -= block->bytes;
+    --live_;
+    put_in_bin(block);
+    mutex_.unlock();
+    release_stream_without_waiting(stream);
+}
+
+void DevicePool::release_slowly(Block *block) noexcept
+{
+    Stream *const stream = block->stream;
+    if (block->foreign) {
+        void (*const on_release)(void *) = block->on_release;
+        void *const context = block->context;
+        FinishedUses uses{block->uses};
+        block->uses = nullptr;
+        {
+            std::lock_guard<std::mutex> lock(mutex_);
+            --live_;
+            drop_object(block);
+        }
+        if (on_release != nullptr)
+            on_release(context);
+        release_stream_without_waiting(stream);
+        return;
+    }
+    // Everything enqueued so far on the streams it was recorded on has to pass before its memory is used again.
+    // The block keeps its reference to its own stream until then.
+    {
+        QuietScope quiet;
+        for (Use *use = block->uses; use != nullptr; use = use->next) {
+            DeviceScope scope(use->stream->device);
+            use->mark = nullptr; // stays so if it cannot be marked: wait_for_frees then waits for the whole stream
+            if (scope.error() == ACL_SUCCESS)
+                mark_stream(use->stream->device, use->stream->handle, &use->mark);
+        }
+    }
+    std::lock_guard<std::mutex> lock(mutex_);
+    in_use_ -= block->bytes;
+    --live_;
+    pending_bytes_ += block->bytes;
+    block->state = Block::State::Pending;
+    block->next = pending_;
+    pending_ = block;
+}
+
+int DevicePool::record(Block *block, Stream *stream) noexcept
+{
+    const Stream *const own = block->stream;
+    if (stream == own || (stream->handle == own->handle && stream->device == own->device))
+        return ACL_SUCCESS;
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (const Use *use = block->uses; use != nullptr; use = use->next)
+        if (use->stream == stream)
+            return ACL_SUCCESS;
+    Use *const use = new (std::nothrow) Use{stream, nullptr, block->uses, nullptr};
+    if (use == nullptr)
+        return fail(ACL_ERROR_BAD_ALLOC, "", "out of host memory");
+    retain_stream(stream);
+    block->uses = use;
+    return ACL_SUCCESS;
+}
+
+int DevicePool::order(Block *block, Stream *stream) noexcept
+{
+    if (const int error = order_after(stream, block->stream))
+        return error;
+    // Uses are only ever added while the buffer lives, at the front, so the list can be walked from where it began.
+    const Use *first;
+    {
+        std::lock_guard<std::mutex> lock(mutex_);
+        first = block->uses;
+    }
+    for (const Use *use = first; use != nullptr; use = use->next)
+        if (const int error = order_after(stream, use->stream))
+            return error;
+    return ACL_SUCCESS;
+}
+
+int DevicePool::refuse(size_t size, const Refusal &refusal) noexcept
+{
+    if (refusal.code == ACL_ERROR_BAD_ALLOC)
+        return fail(ACL_ERROR_BAD_ALLOC, "", "out of host memory");
+    if (refusal.code != ACL_SUCCESS && refusal.code != ACL_ERROR_RT_MEMORY_ALLOCATION &&
+        refusal.code != ACL_ERROR_RT_DEVICE_OOM)
+        return fail_call(refusal.code, "aclrtMalloc");
+    ascend_cy_pool_stats_t now;
+    stats(&now);
+    const uint64_t pending = now.reserved_bytes - now.in_use_bytes - now.cached_bytes;
+    if (refusal.code != ACL_SUCCESS)
+        device_table.aclGetRecentErrMsg(); // says the same; must not turn up in a later failure
+    fail(ACL_ERROR_RT_MEMORY_ALLOCATION, refusal.code != ACL_SUCCESS ? "aclrtMalloc" : "",
+         "out of memory on device %d: asked for %zu bytes; the pool has reserved %" PRIu64 " bytes (in use %" PRIu64
+         ", cached %" PRIu64 ", waiting for streams %" PRIu64 ")",
+         device_, size, now.reserved_bytes, now.in_use_bytes, now.cached_bytes, pending);
+    if (now.limit_bytes == UINT64_MAX)
+        add_to_message(", no limit is set");
+    else
+        add_to_message(", its limit is %" PRIu64, now.limit_bytes);
+    size_t free_bytes = 0;
+    size_t total_bytes = 0;
+    if (refusal.code != ACL_SUCCESS && device_table.aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total_bytes) == 0)
+        add_to_message("; the device has %zu of %zu bytes free", free_bytes, total_bytes);
+    return ACL_ERROR_RT_MEMORY_ALLOCATION;
+}
+
+void DevicePool::stats(ascend_cy_pool_stats_t *out) noexcept
+{
+    std::lock_guard<std::mutex> lock(mutex_);
+    out->in_use_bytes = in_use_;
+    out->reserved_bytes = reserved_;
+    out->cached_bytes = reserved_ - in_use_ - pending_bytes_;
+    out->peak_in_use_bytes = peak_in_use_;
+    out->limit_bytes = limit_;
+    out->allocations = allocations_;
+    out->device_allocations = device_allocations_;
+}
+
+void DevicePool::count_live(ascend_cy_live_counts_t *counts) noexcept
+{
+    std::lock_guard<std::mutex> lock(mutex_);
+    counts->buffers += live_;
+    counts->buffer_bytes += static_cast<int64_t>(in_use_);
+}
+
+} // namespace ascend_cy

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pinned host memory belongs to no stream: a block may be used again when the streams it was recorded on have passed.
+// Blocks are kept whole, by size class; what is kept beyond a bound goes back at once, because pinned pages are a
+// resource of the whole machine.
+#include "pinned_pool.h"
+
+#include <mutex>
+#include <new>
+#include <unordered_map>
+#include <vector>
+
+#include "../event.h"
+
+namespace ascend_cy {
+
+namespace {
+
+struct PinnedUse {
+    Stream *stream;
+    aclrtEvent mark;
+};
+
+struct PinnedBlock {
+    void *pointer = nullptr;
+    size_t bytes = 0;
+    std::vector<PinnedUse> uses;
+};
+
+class PinnedPool {
+public:
+    int alloc(size_t size, void **out);
+    void free(void *pointer);
+    int record(void *pointer, Stream *stream);
+    int trim(bool wait);
+    void count_live(ascend_cy_live_counts_t *counts) noexcept;
+
+private:
+    using Lock = std::unique_lock<std::mutex>;
+
+    static size_t class_size(size_t size) noexcept;
+    bool take_cached(size_t bytes, void **out);
+    void poll_pending(std::vector<Stream *> *finished);
+    void cache_or_free(const PinnedBlock &block);
+    void free_cached() noexcept;
+    static bool passed(const PinnedBlock &block) noexcept;
+    static void finish(PinnedBlock *block, std::vector<Stream *> *finished);
+
+    static constexpr size_t largest_cache = size_t{256} << 20;
+
+    std::mutex mutex_; // guards everything below; nothing waits for the device while it is held
+    std::unordered_map<void *, PinnedBlock> used_;
+    std::unordered_map<size_t, std::vector<void *>> cached_; // by class size
+    std::vector<PinnedBlock> pending_;
+    size_t cached_bytes_ = 0;
+    size_t used_bytes_ = 0;
+};
+
+void release_all(const std::vector<Stream *> &streams) noexcept
+{
+    for (Stream *stream : streams)
+        release_stream_without_waiting(stream);
+}
+
+// Steps of an eighth of a power of two, at least a page: little waste, few classes.
+size_t PinnedPool::class_size(size_t size) noexcept
+{
+    constexpr size_t page = 4096;
+    if (size <= 8 * page)
+        return (size + page - 1) & ~(page - 1);
+    const size_t step = size_t{1} << (63 - __builtin_clzll(size - 1) - 3);
+    return (size + step - 1) & ~(step - 1);
+}
+
+bool PinnedPool::take_cached(size_t bytes, void **out)
+{
+    const auto found = cached_.find(bytes);
+    if (found == cached_.end() || found->second.empty())
+        return false;
+    *out = found->second.back();
+    found->second.pop_back();
+    cached_bytes_ -= bytes;
+    return true;
+}
+
+bool PinnedPool::passed(const PinnedBlock &block) noexcept
+{
+    for (const PinnedUse &use : block.uses)
+        if (use.mark == nullptr || !mark_passed(use.mark))
+            return false;
+    return true;
+}
+
+void PinnedPool::finish(PinnedBlock *block, std::vector<Stream *> *finished)
+{
+    for (const PinnedUse &use : block->uses) {
+        if (use.mark != nullptr)
+            give_event_back(use.stream->device, use.mark);
+        finished->push_back(use.stream);
+    }
+    block->uses.clear();
+}
+
+void PinnedPool::cache_or_free(const PinnedBlock &block)
+{
+    if (cached_bytes_ + block.bytes > largest_cache) {
+        device_table.aclrtFreeHost(block.pointer);
+        return;
+    }
+    cached_[block.bytes].push_back(block.pointer);
+    cached_bytes_ += block.bytes;
+}
+
+void PinnedPool::poll_pending(std::vector<Stream *> *finished)
+{
+    for (size_t i = 0; i < pending_.size();) {
+        if (!passed(pending_[i])) {
+            ++i;
+            continue;
+        }
+        finish(&pending_[i], finished);
+        cache_or_free(pending_[i]);
+        pending_[i] = std::move(pending_.back());
+        pending_.pop_back();
+    }
+}
+
+void PinnedPool::free_cached() noexcept
+{
+    for (auto &entry : cached_) {
+        for (void *pointer : entry.second)
+            device_table.aclrtFreeHost(pointer);
+        entry.second.clear();
+    }
+    cached_bytes_ = 0;
+}
+
+int PinnedPool::alloc(size_t size, void **out)
+{
+    if (size == 0 || size > SIZE_MAX / 4)
+        return fail(size == 0 ? ACL_ERROR_INVALID_PARAM : ACL_ERROR_RT_MEMORY_ALLOCATION, "",
+                    "pinned memory: %zu bytes were asked for", size);
+    if (const int error = ascend_cy_ensure_context()) // aclrtMallocHost needs one
+        return error;
+    const size_t bytes = class_size(size);
+    std::vector<Stream *> finished;
+    void *pointer = nullptr;
+    bool got = false;
+    {
+        Lock lock(mutex_);
+        got = take_cached(bytes, &pointer);
+        if (!got && !pending_.empty()) {
+            poll_pending(&finished);
+            got = take_cached(bytes, &pointer);
+        }
+    }
+    release_all(finished);
+    if (!got) {
+        int code = device_table.aclrtMallocHost(&pointer, bytes);
+        if (code == ACL_ERROR_RT_MEMORY_ALLOCATION) {
+            if (const int error = trim(true))
+                return error;
+            code = device_table.aclrtMallocHost(&pointer, bytes);
+        }
+        if (code != ACL_SUCCESS)
+            return fail_call(code, "aclrtMallocHost");
+    }
+    Lock lock(mutex_);
+    used_[pointer] = PinnedBlock{pointer, bytes, {}};
+    used_bytes_ += bytes;
+    *out = pointer;
+    return ACL_SUCCESS;
+}
+
+void PinnedPool::free(void *pointer)
+{
+    PinnedBlock block;
+    {
+        Lock lock(mutex_);
+        const auto found = used_.find(pointer);
+        if (found == used_.end())
+            return; // not ours, or freed before
+        block = std::move(found->second);
+        used_.erase(found);
+        used_bytes_ -= block.bytes;
+        if (block.uses.empty()) {
+            cache_or_free(block);
+            return;
+        }
+    }
+    for (PinnedUse &use : block.uses) { // without the lock: recording may wait where the stream's queue is full
+        DeviceScope scope(use.stream->device);
+        if (scope.error() == ACL_SUCCESS)
+            mark_stream(use.stream->device, use.stream->handle, &use.mark);
+    }
+    Lock lock(mutex_);
+    pending_.push_back(std::move(block));
+}
+
+int PinnedPool::record(void *pointer, Stream *stream)
+{
+    Lock lock(mutex_);
+    const auto found = used_.find(pointer);
+    if (found == used_.end())
+        return fail(ACL_ERROR_INVALID_PARAM, "", "%p is no pinned memory from this pool", pointer);
+    for (const PinnedUse &use : found->second.uses)
+        if (use.stream == stream)
+            return ACL_SUCCESS;
+    found->second.uses.push_back({stream, nullptr});
+    retain_stream(stream);
+    return ACL_SUCCESS;
+}
+
+int PinnedPool::trim(bool wait)
+{
+    if (const int error = ascend_cy_ensure_context())
+        return error;
+    QuietScope quiet;
+    std::vector<Stream *> finished;
+    std::vector<PinnedBlock> waiting;
+    {
+        Lock lock(mutex_);
+        poll_pending(&finished);
+        free_cached();
+        if (wait)
+            waiting.swap(pending_);
+    }
+    for (PinnedBlock &block : waiting) {
+        for (const PinnedUse &use : block.uses) {
+            DeviceScope scope(use.stream->device);
+            if (use.mark != nullptr)
+                wait_for_mark(use.mark);
+            else
+                device_table.aclrtSynchronizeStream(use.stream->handle);
+        }
+        finish(&block, &finished);
+        device_table.aclrtFreeHost(block.pointer);
+    }
+    release_all(finished);
+    return ACL_SUCCESS;
+}
+
+void PinnedPool::count_live(ascend_cy_live_counts_t *counts) noexcept
+{
+    Lock lock(mutex_);
+    counts->pinned = static_cast<int64_t>(used_.size());
+    counts->pinned_bytes = static_cast<int64_t>(used_bytes_);
+}
+
+PinnedPool &pinned_pool()
+{
+    static PinnedPool *const pool = new PinnedPool; // lives as long as the process
+    return *pool;
+}
+
+// The containers above throw when the host is out of memory; the C interface must not.
+template <typename Body> int guarded(Body body) noexcept
+{
+    try {
+        return body();
+    } catch (const std::bad_alloc &) {
+        return fail(ACL_ERROR_BAD_ALLOC, "", "out of host memory");
+    }
+}
+
+} // namespace
+
+void count_live_pinned(ascend_cy_live_counts_t *counts) noexcept { pinned_pool().count_live(counts); }
+
+void give_back_idle_pinned_memory() noexcept
+{
+    guarded([] { return pinned_pool().trim(false); });
+}
+
+} // namespace ascend_cy
+
+using namespace ascend_cy;
+
+int ascend_cy_pinned_alloc(size_t size, void **out)
+{
+    *out = nullptr;
+    return guarded([&] { return pinned_pool().alloc(size, out); });
+}
+
+void ascend_cy_pinned_free(void *pointer)
+{
+    if (pointer == nullptr || !device_usable())
+        return;
+    QuietScope quiet;
+    guarded([&] {
+        pinned_pool().free(pointer);
+        return ACL_SUCCESS;
+    });
+}
+
+int ascend_cy_pinned_record_stream(void *pointer, ascend_cy_stream_t *stream)
+{
+    if (stream == nullptr)
+        return fail(ACL_ERROR_INVALID_PARAM, "", "the stream is NULL");
+    if (const int error = ready())
+        return error;
+    return guarded([&] { return pinned_pool().record(pointer, stream); });
+}
+
+int ascend_cy_pinned_trim(void)
+{
+    return guarded([] { return pinned_pool().trim(true); });
+}

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where memory comes from when the bin is empty: the stream's own free memory, that of streams that have passed, the
+// device, and when all of that is short, whatever can be given back.
+#include "device_pool.h"
+
+#include <algorithm>
+#include <climits>
+#include <new>
+
+#include "../event.h"
+
+namespace ascend_cy {
+
+Block *DevicePool::acquire(Lock &lock, Arena *arena, size_t bytes, Refusal *refusal, FinishedUses *finished) noexcept
+{
+    const bool small = is_small(bytes);
+    if (Bin &bin = arena->bin_of(bytes); bin.bytes == bytes && bin.head != nullptr) {
+        Block *const block = bin.head; // came back while the lock was open
+        bin.head = block->next;
+        arena->free_bytes -= bytes;
+        return block;
+    }
+    if (Block *block = take(arena, arena, bytes, small, every_epoch))
+        return block;
+    poll_pending(finished);
+    if (arena->free_bytes >= bytes) {
+        empty_bins(arena);
+        if (Block *block = take(arena, arena, bytes, small, every_epoch))
+            return block;
+    }
+    if (Block *block = take_from_others(lock, arena, bytes))
+        return block;
+    if (Block *block = grow(arena, bytes, true, refusal))
+        return block;
+    if (refusal->code != ACL_SUCCESS && refusal->code != ACL_ERROR_RT_MEMORY_ALLOCATION &&
+        refusal->code != ACL_ERROR_RT_DEVICE_OOM)
+        return nullptr; // no question of memory
+    return acquire_when_short(lock, arena, bytes, refusal, finished);
+}
+
+// Gives back what is free and retries, then waits for what will be free and retries. One thread at a time, so that
+// nobody reports a shortage while another one is about to end it.
+Block *DevicePool::acquire_when_short(Lock &lock, Arena *arena, size_t bytes, Refusal *refusal,
+                                      FinishedUses *finished) noexcept
+{
+    lock.unlock();
+    std::lock_guard<std::mutex> reclaiming(reclaim_mutex_);
+    lock.lock();
+    for (const bool wait : {false, true}) {
+        if (wait)
+            wait_for_frees(lock, finished);
+        else
+            mark_everything(lock);
+        merge_everything();
+        if (Block *block = take_anything(arena, bytes))
+            return block;
+        // Below the limit, only as much as is needed; a device that is full gets everything.
+        give_back_segments(refusal->over_limit && limit_ >= bytes ? limit_ - bytes : 0);
+        if (Block *block = grow(arena, bytes, false, refusal))
+            return block;
+    }
+    return nullptr;
+}
+
+// Memory of streams that have passed. Streams that have not been asked for a while are marked, which needs the lock
+// open; those that are idle are through at once.
+Block *DevicePool::take_from_others(Lock &lock, Arena *arena, size_t bytes) noexcept
+{
+    const bool small = is_small(bytes);
+    ++arena->marking; // stays while the lock is open
+    Block *block = nullptr;
+    for (Arena *other = arenas_; block == nullptr && other != nullptr;) {
+        ++other->marking;
+        if (other != arena && other->free_bytes >= bytes) {
+            empty_bins(other);
+            poll_mark(other);
+            block = take(other, arena, bytes, small, other->passed);
+            if (block == nullptr && other->mark == nullptr && needs_mark(other) &&
+                other->store_of(small).find(bytes, exact_, every_epoch) != nullptr && mark(lock, other, nullptr) &&
+                poll_mark(other))
+                block = take(other, arena, bytes, small, other->passed);
+        } else if (other != arena) {
+            poll_mark(other);
+        }
+        --other->marking;
+        Arena *const next = other->next;
+        settle(other);
+        other = next;
+    }
+    --arena->marking;
+    return block;
+}
+
+// The last resort before the device: small requests from large segments as well, and the other way round.
+Block *DevicePool::take_anything(Arena *arena, size_t bytes) noexcept
+{
+    const bool small = is_small(bytes);
+    for (const bool from_small : {small, !small}) {
+        if (Block *block = take(arena, arena, bytes, from_small, every_epoch, INT_MAX))
+            return block;
+        for (Arena *other = arenas_; other != nullptr; other = other->next)
+            if (other != arena)
+                if (Block *block = take(other, arena, bytes, from_small, other->passed, INT_MAX))
+                    return block;
+    }
+    return nullptr;
+}
+
+// A new segment from the device. `generously`: larger than needed, for what will be asked next.
+Block *DevicePool::grow(Arena *arena, size_t bytes, bool generously, Refusal *refusal) noexcept
+{
+    const bool small = is_small(bytes);
+    size_t wanted = bytes;
+    if (generously && !exact_)
+        wanted = small ? small_segment : round_up(bytes, bytes >= 8 * huge_page ? huge_page : large_granule);
+    const uint64_t room = limit_ > reserved_ ? limit_ - reserved_ : 0;
+    refusal->over_limit = bytes > room;
+    refusal->code = ACL_SUCCESS;
+    if (bytes > room)
+        return nullptr;
+    if (wanted > room)
+        wanted = bytes;
+
+    auto *const segment = new (std::nothrow) Segment{};
+    Block *const block = segment != nullptr ? new_object() : nullptr;
+    if (block == nullptr) {
+        delete segment;
+        refusal->code = ACL_ERROR_BAD_ALLOC;
+        return nullptr;
+    }
+    void *pointer = nullptr;
+    int code = device_table.aclrtMalloc(&pointer, wanted + tail_, ACL_MEM_MALLOC_HUGE_FIRST);
+    if (code != ACL_SUCCESS && wanted > bytes) {
+        wanted = bytes;
+        code = device_table.aclrtMalloc(&pointer, wanted + tail_, ACL_MEM_MALLOC_HUGE_FIRST);
+    }
+    if (code != ACL_SUCCESS) {
+        drop_object(block);
+        delete segment;
+        refusal->code = code;
+        return nullptr;
+    }
+    ++device_allocations_;
+    reserved_ += wanted;
+    *segment = Segment{pointer, wanted, small, block, segments_, nullptr};
+    if (segments_ != nullptr)
+        segments_->previous = segment;
+    segments_ = segment;
+    block->pointer = pointer;
+    block->bytes = wanted;
+    block->segment = segment;
+    block->arena = arena;
+    block->epoch = 0; // never used
+    block->state = Block::State::Free;
+    arena->free_bytes += wanted;
+    arena->store_of(small).insert(block);
+    return take(arena, arena, bytes, small, every_epoch, INT_MAX);
+}
+
+// Gives segments that are wholly free back to the device until `keep` bytes stay reserved or there are no more.
+void DevicePool::give_back_segments(uint64_t keep) noexcept
+{
+    Segment *next = nullptr;
+    for (Segment *segment = segments_; segment != nullptr && reserved_ > keep; segment = next) {
+        next = segment->next;
+        Block *const block = segment->first;
+        if (block->state != Block::State::Free || block->bytes != segment->bytes || block->epoch > block->arena->passed)
+            continue;
+        block->arena->store_of(segment->small).remove(block);
+        block->arena->free_bytes -= block->bytes;
+        device_table.aclrtFree(segment->pointer);
+        reserved_ -= segment->bytes;
+        if (segment->previous != nullptr)
+            segment->previous->next = next;
+        else
+            segments_ = next;
+        if (next != nullptr)
+            next->previous = segment->previous;
+        drop_object(block);
+        delete segment;
+    }
+}
+
+// Marks all streams that have free memory, and learns which of them are through.
+void DevicePool::mark_everything(Lock &lock) noexcept
+{
+    for (Arena *arena = arenas_; arena != nullptr;) {
+        ++arena->marking;
+        poll_mark(arena);
+        if (needs_mark(arena) && mark(lock, arena, nullptr))
+            poll_mark(arena);
+        --arena->marking;
+        Arena *const next = arena->next;
+        settle(arena);
+        arena = next;
+    }
+}
+
+// Blocks that were freed while other streams used them, and whose streams have passed.
+void DevicePool::poll_pending(FinishedUses *finished) noexcept
+{
+    for (Block **link = &pending_; *link != nullptr;) {
+        Block *const block = *link;
+        bool passed = true;
+        for (Use *use = block->uses; passed && use != nullptr; use = use->next)
+            passed = use->mark != nullptr && mark_passed(use->mark);
+        if (!passed) {
+            link = &block->next;
+            continue;
+        }
+        *link = block->next;
+        finish(block, finished);
+    }
+}
+
+// A pending block that was taken out of the list: it is free for its own stream now.
+void DevicePool::finish(Block *block, FinishedUses *finished) noexcept
+{
+    pending_bytes_ -= block->bytes;
+    Use *last = nullptr;
+    for (Use *use = block->uses; use != nullptr; use = use->next) {
+        if (use->mark != nullptr)
+            give_event_back(use->stream->device, use->mark);
+        last = use;
+    }
+    last->also = block->stream; // the buffer's own reference
+    last->next = finished->first;
+    finished->first = block->uses;
+    block->uses = nullptr;
+    put_in_bin(block);
+}
+
+// Waits until all free and pending memory is free for everybody.
+void DevicePool::wait_for_frees(Lock &lock, FinishedUses *finished) noexcept
+{
+    Block *waiting = pending_;
+    pending_ = nullptr;
+    lock.unlock();
+    for (Block *block = waiting; block != nullptr; block = block->next)
+        for (Use *use = block->uses; use != nullptr; use = use->next) {
+            DeviceScope scope(use->stream->device);
+            if (use->mark != nullptr)
+                wait_for_mark(use->mark);
+            else
+                device_table.aclrtSynchronizeStream(use->stream->handle);
+        }
+    lock.lock();
+    while (waiting != nullptr) {
+        Block *const block = waiting;
+        waiting = block->next;
+        finish(block, finished);
+    }
+    mark_everything(lock);
+    for (Arena *arena = arenas_; arena != nullptr;) {
+        ++arena->marking;
+        if (aclrtEvent mark = arena->mark) {
+            const uint64_t epoch = arena->marked;
+            arena->mark = nullptr;
+            lock.unlock();
+            wait_for_mark(mark);
+            give_event_back(device_, mark);
+            lock.lock();
+            arena->passed = std::max(arena->passed, epoch);
+        } else if (needs_mark(arena)) {
+            wait_for_stream(lock, arena, nullptr);
+        }
+        --arena->marking;
+        Arena *const next = arena->next;
+        settle(arena);
+        arena = next;
+    }
+}
+
+int DevicePool::trim(uint64_t keep) noexcept
+{
+    collect_dropped_streams();
+    DeviceScope scope(device_);
+    if (scope.error() != ACL_SUCCESS)
+        return scope.error();
+    QuietScope quiet;
+    FinishedUses finished;
+    std::lock_guard<std::mutex> reclaiming(reclaim_mutex_);
+    Lock lock(mutex_);
+    poll_pending(&finished);
+    mark_everything(lock);
+    merge_everything();
+    give_back_segments(keep);
+    if (reserved_ > keep && reserved_ > in_use_) {
+        wait_for_frees(lock, &finished);
+        merge_everything();
+        give_back_segments(keep);
+    }
+    return ACL_SUCCESS;
+}
+
+void DevicePool::give_back_idle() noexcept
+{
+    DeviceScope scope(device_);
+    if (scope.error() != ACL_SUCCESS)
+        return;
+    FinishedUses finished;
+    Lock lock(mutex_);
+    poll_pending(&finished);
+    mark_everything(lock);
+    merge_everything();
+    give_back_segments(0);
+}
+
+void DevicePool::set_limit(uint64_t bytes) noexcept
+{
+    {
+        std::lock_guard<std::mutex> lock(mutex_);
+        limit_ = bytes;
+        if (reserved_ <= bytes)
+            return;
+    }
+    QuietScope quiet;
+    DeviceScope scope(device_);
+    if (scope.error() != ACL_SUCCESS)
+        return;
+    Lock lock(mutex_);
+    mark_everything(lock);
+    merge_everything();
+    give_back_segments(limit_);
+}
+
+} // namespace ascend_cy

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What this library keeps per thread. Plain data, so that reading it needs no initialisation and it stays readable
+// in any order of thread exit.
+#ifndef ASCEND_CY_HOST_THREAD_STATE_H
+#define ASCEND_CY_HOST_THREAD_STATE_H
+
+#include "ascend_cy/runtime.h"
+
+namespace ascend_cy {
+
+struct ThreadMessage;
+
+struct ThreadState {
+    ascend_cy_stream_t *stream; // current stream, one reference; NULL: the default stream of the current device
+    ThreadMessage *message;     // made at the first failure
+    bool quiet;                 // failures leave no message
+};
+
+extern thread_local ThreadState thread_state;
+
+// Arranges that what thread_state owns is given back when the thread ends. Call it whenever something was stored.
+void watch_thread_exit() noexcept;
+
+void free_thread_message() noexcept;
+
+} // namespace ascend_cy
+
+#endif
