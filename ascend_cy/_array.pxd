@@ -20,6 +20,7 @@ cdef class DeviceArray:
     cdef bint readonly
     cdef object base_array        # what a view is a view of
     cdef object __weakref__
+    cdef Py_ssize_t *steps        # strides in elements, made when DLPack's table asks for them
 
     cdef Py_ssize_t nbytes_(self) noexcept nogil
 
@@ -43,3 +44,13 @@ cdef int download(DeviceArray source, object target, void *stream_box) except -1
 cdef bint is_unified() except -1
 cdef object as_host(object source, str name)
 cdef int parse_shape(object shape, Py_ssize_t *dims) except -1
+# An array over foreign memory with the shape and strides in `dims`. give_back(managed) is called once the work that uses
+# the memory has passed; where an exception is raised, nothing was taken over.
+cdef DeviceArray adopt_memory(void *data, int rank, const Py_ssize_t *dims, int code, bint readonly,
+                              void (*give_back)(void *) noexcept nogil, void *managed, object owner, void *stream_box)
+cdef const Py_ssize_t *element_strides(DeviceArray array) except? NULL
+# Orders stream `stream_box` behind the array's earlier users, and makes its device current; says that work was enqueued.
+cdef int use_on(DeviceArray array, void *stream_box) except -1 nogil
+cdef int used_on(DeviceArray array, void *stream_box) except -1 nogil
+cdef int wait_for_users(DeviceArray array) except -1
+cdef Py_ssize_t checked_nbytes(int rank, const Py_ssize_t *shape, int itemsize) except -1

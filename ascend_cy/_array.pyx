@@ -155,6 +155,42 @@ cdef DeviceArray new_array(int rank, const Py_ssize_t *shape, int code, void *bo
     return array
 
 
+cdef DeviceArray adopt_memory(void *data, int rank, const Py_ssize_t *dims, int code, bint readonly,
+                              void (*give_back)(void *) noexcept nogil, void *managed, object owner, void *box):
+    cdef DeviceArray array = bare_array(rank, code)
+    cdef ascend_cy_buffer_t *buffer = NULL
+    cdef char *low = <char *>data
+    cdef char *high = <char *>data + itemsize_of(code)
+    cdef int axis
+    memcpy(array.dims, dims, 2 * rank * sizeof(Py_ssize_t))
+    note_contiguity(array)
+    for axis in range(rank):
+        if dims[axis] == 0:
+            high = low
+            break
+        if dims[rank + axis] < 0:
+            low += (dims[axis] - 1) * dims[rank + axis]
+        else:
+            high += (dims[axis] - 1) * dims[rank + axis]
+    check(ascend_cy_buffer_wrap(low, high - low, <ascend_cy_stream_t *>box, give_back, managed, &buffer))
+    array.buffer = buffer
+    array.data = <char *>data
+    array.readonly = readonly
+    array.base_array = owner
+    return array
+
+
+cdef const Py_ssize_t *element_strides(DeviceArray array) except? NULL:
+    cdef int axis
+    if array.steps is NULL and array.rank > 0:
+        array.steps = <Py_ssize_t *>malloc(array.rank * sizeof(Py_ssize_t))
+        if array.steps is NULL:
+            raise MemoryError("no memory for the strides of an array")
+        for axis in range(array.rank):
+            array.steps[axis] = array.dims[array.rank + axis] // itemsize_of(array.code)
+    return array.steps
+
+
 cdef DeviceArray new_view(DeviceArray base, int rank, int code):
     """A view of the same memory, its shape and strides still to be filled."""
     cdef DeviceArray array
@@ -352,6 +388,7 @@ cdef class DeviceArray:
             release_buffer(self)
         if self.dims is not self.few_dims:
             free(self.dims)
+        free(self.steps)
 
     cdef Py_ssize_t nbytes_(self) noexcept nogil:
         return count_elements(self.rank, self.dims) * itemsize_of(self.code)
@@ -773,6 +810,43 @@ cdef class DeviceArray:
         self.exports -= 1
         # An array that was dropped is still held by the view; nothing else to do.
 
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        """A DLPack capsule over the memory.
+
+        Parameters
+        ----------
+        stream : int, optional
+            The consumer's: None is the default stream, -1 asks for no ordering, another integer is the address of an
+            ``aclrtStream`` (0 is accepted as the default stream). On unified memory the export waits for the array's work
+            instead, and only None and -1 are accepted.
+        max_version : tuple of int, optional
+            The consumer's DLPack version; without it a legacy capsule is made.
+        dl_device : tuple of int, optional
+            The array's own device, or (1, 0) to get a copy in host memory.
+        copy : bool, optional
+            True makes a copy; False and None share the memory.
+
+        Raises
+        ------
+        BufferError
+            If the memory cannot be shared as asked.
+        """
+        return _dlpack_module().export_array(self, stream, max_version, dl_device, copy)
+
+    def __dlpack_device__(self):
+        """tuple of int: DLPack device type and number; (1, 0), the CPU, on unified memory."""
+        return _dlpack_module().export_device(self)
+
+    @property
+    def __array_interface__(self):
+        """dict: NumPy's array interface, on unified memory only; waits for the array's work."""
+        check_open(self)
+        if not is_unified() or self.code == ACL_BF16:
+            raise AttributeError("device memory is not host memory here: use to_numpy()")
+        wait_for_users(self)
+        return {"version": 3, "shape": self.shape, "typestr": dtype_of(self.code).str, "strides": self.strides,
+                "data": (self.ptr, bool(self.readonly))}
+
     def __array__(self, dtype=None, copy=None):
         check_open(self)
         if not is_unified():
@@ -783,6 +857,13 @@ cdef class DeviceArray:
             host = self.to_numpy()
             return host if dtype is None else host.astype(dtype, copy=False)
         return share_memory(self)
+
+
+def _dlpack_module():
+    # Not at the top: that module knows this one.
+    from ascend_cy import _dlpack
+
+    return _dlpack
 
 
 cdef void take_over(DeviceArray array, DeviceArray made) noexcept:

@@ -13,7 +13,8 @@ import atexit
 import numpy as np
 
 from ascend_cy._array import DeviceArray
-from ascend_cy._makers import asarray, empty, empty_like, full, ones, zeros
+from ascend_cy._dlpack import from_dlpack
+from ascend_cy._makers import asarray, empty, empty_like, from_pointer, full, ones, zeros
 from ascend_cy._stream import Event, Stream, current_stream, default_stream
 
 cnp.import_array()

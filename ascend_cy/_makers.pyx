@@ -2,11 +2,16 @@
 
 cimport numpy as cnp
 
-from ascend_cy._array cimport DeviceArray, MAX_DIMS, as_host, new_array, parse_shape, upload
-from ascend_cy._dtypes cimport code_of, parse_dtype
-from ascend_cy._stream cimport Stream, stream_box
+from libc.stdint cimport uintptr_t
+
+from ascend_cy._array cimport (DeviceArray, MAX_DIMS, adopt_memory, as_host, checked_nbytes, new_array, parse_shape,
+                               upload)
+from ascend_cy._dtypes cimport code_of, itemsize_of, parse_dtype
+from ascend_cy._stream cimport Stream, device_index, drop_later, hold_owner, stream_box
 
 import numpy as np
+
+from ascend_cy._stream import current_stream, default_stream
 
 cnp.import_array()
 
@@ -133,4 +138,85 @@ def asarray(obj, dtype=None, *, Stream stream=None):
     box = stream_box(stream)
     array = new_array(host.ndim, <const Py_ssize_t *>cnp.PyArray_DIMS(<cnp.ndarray>host), code, box)
     upload(array, host, box)
+    return array
+
+
+def from_pointer(ptr, shape, dtype="float32", *, device=None, owner=None, strides=None, stream=None):
+    """A device array over memory that somebody else allocated.
+
+    Parameters
+    ----------
+    ptr : int
+        Device address of the first element.
+    shape : int or sequence of int
+    dtype : data type, default float32
+    device : int, optional
+        The device that holds the memory; the thread's current device by default.
+    owner : object, optional
+        Kept alive until the work that uses the array has passed. The memory itself is never freed from here.
+    strides : sequence of int, optional
+        Bytes from one element to the next along each axis; C order by default.
+    stream : Stream, optional
+        Where the array is used first; the thread's current stream by default, or the device's default stream where
+        ``device`` is another one.
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an address, shape, dtype, strides or device that cannot be.
+    """
+    cdef Py_ssize_t[2 * MAX_DIMS] dims
+    cdef uintptr_t address
+    cdef DeviceArray array
+    cdef void *entry = NULL
+    cdef void *box
+    cdef int code, axis
+    cdef int rank
+    if isinstance(ptr, bool) or not hasattr(ptr, "__index__"):
+        raise TypeError(f"ptr must be an integer address, got {type(ptr).__name__}")
+    if not 0 <= ptr.__index__() < 2**64:
+        raise ValueError(f"ptr must be an address, got {ptr}")
+    address = ptr.__index__()
+    parse_dtype(dtype, &code)
+    rank = parse_shape(shape, dims)
+    checked_nbytes(rank, dims, itemsize_of(code))
+    if address % itemsize_of(code):
+        raise ValueError(f"ptr must be a multiple of the item size {itemsize_of(code)}, got 0x{address:x}")
+    if strides is None:
+        step = itemsize_of(code)
+        for axis in range(rank - 1, -1, -1):
+            dims[rank + axis] = step
+            step *= max(dims[axis], 1)
+    else:
+        strides = tuple(strides)
+        if len(strides) != rank:
+            raise ValueError(f"strides must have {rank} entries like shape, got {len(strides)}")
+        for axis in range(rank):
+            if strides[axis] % itemsize_of(code):
+                raise ValueError(f"strides must be multiples of the item size {itemsize_of(code)}, got {strides[axis]}")
+            dims[rank + axis] = strides[axis]
+    size = 1
+    for axis in range(rank):
+        size *= dims[axis]
+    if address == 0 and size:
+        raise ValueError("ptr is 0, but the array has elements")
+    if stream is None and device is not None:
+        index = device_index(device)
+        stream = current_stream()
+        if stream.device != index:
+            stream = default_stream(index)
+    elif stream is not None and device is not None and stream.device != device_index(device):
+        raise ValueError(f"stream is of device {stream.device}, not of device {device}")
+    box = stream_box(stream)
+    if owner is not None:
+        entry = hold_owner(owner)
+    try:
+        array = adopt_memory(<void *>address, rank, dims, code, False, drop_later, entry, owner, box)
+    except BaseException:
+        drop_later(entry)
+        raise
     return array

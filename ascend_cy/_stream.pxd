@@ -25,3 +25,6 @@ cdef int keep_until_passed(void *box, object obj) except -1
 cdef void drop_passed() noexcept
 cdef void release_interpreter() noexcept
 cdef int device_index(object device) except -1
+# *Private*: a reference to `owner` in C's hands, and its release from any thread (NULL is allowed).
+cdef void *hold_owner(object owner) except NULL
+cdef void drop_later(void *entry) noexcept nogil

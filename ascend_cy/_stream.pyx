@@ -73,13 +73,13 @@ cdef int keep_until_passed(void *box, object obj) except -1:
     return 0
 
 
-cdef void drop_owner(void *entry) noexcept nogil:
-    # on_release of a wrapped stream: may run on any thread, so the owner is dropped by the next call with the GIL.
+cdef void drop_later(void *entry) noexcept nogil:
+    # Any thread may come here, so the next call with the GIL drops the reference.
     if entry is not NULL:
         push(entry)
 
 
-cdef Entry *new_owner_entry(object owner) except NULL:
+cdef void *hold_owner(object owner) except NULL:
     cdef Entry *entry = <Entry *>malloc(sizeof(Entry))
     if entry is NULL:
         raise MemoryError("no memory for a reference to an owner")
@@ -279,7 +279,7 @@ cdef class Stream:
         """
         cdef Stream stream
         cdef ascend_cy_stream_t *box = NULL
-        cdef Entry *entry = NULL
+        cdef void *entry = NULL
         cdef int32_t index
         cdef uintptr_t address
         cdef int code
@@ -290,13 +290,11 @@ cdef class Stream:
         address = handle.__index__()
         index = device_index(device)
         if owner is not None:
-            entry = new_owner_entry(owner)
+            entry = hold_owner(owner)
         with nogil:
-            code = ascend_cy_stream_wrap(index, <void *>address, drop_owner, entry, &box)
+            code = ascend_cy_stream_wrap(index, <void *>address, drop_later, entry, &box)
         if code != 0:
-            if entry is not NULL:
-                Py_DECREF(owner)
-                free(entry)
+            drop_later(entry)
             check(code)
         stream = Stream.__new__(Stream)
         stream.box = box
