@@ -5,7 +5,6 @@ from ascend_cy._stream cimport Stream
 
 cdef enum:
     INLINE_DIMS = 4
-    MAX_DIMS = 64
 
 
 cdef class DeviceArray:
@@ -43,7 +42,6 @@ cdef int upload(DeviceArray target, object source, void *stream_box) except -1
 cdef int download(DeviceArray source, object target, void *stream_box) except -1
 cdef bint is_unified() except -1
 cdef object as_host(object source, str name)
-cdef int parse_shape(object shape, Py_ssize_t *dims) except -1
 # An array over foreign memory with the shape and strides in `dims`. give_back(managed) is called once the work that uses
 # the memory has passed; where an exception is raised, nothing was taken over.
 cdef DeviceArray adopt_memory(void *data, int rank, const Py_ssize_t *dims, int code, bint readonly,
@@ -53,4 +51,3 @@ cdef const Py_ssize_t *element_strides(DeviceArray array) except? NULL
 cdef int use_on(DeviceArray array, void *stream_box) except -1 nogil
 cdef int used_on(DeviceArray array, void *stream_box) except -1 nogil
 cdef int wait_for_users(DeviceArray array) except -1
-cdef Py_ssize_t checked_nbytes(int rank, const Py_ssize_t *shape, int itemsize) except -1

@@ -10,6 +10,8 @@ from libc.string cimport memcpy
 from ascend_cy cimport _acl
 from ascend_cy._dtypes cimport (ACL_BF16, NO_CODE, code_of, dtype_of, itemsize_of, name_of, parse_dtype)
 from ascend_cy._host cimport *
+from ascend_cy._shape cimport (MAX_DIMS, checked_nbytes, contiguous_strides, count_elements, extent, is_contiguous,
+                               parse_index, parse_new_shape, parse_shape, sides)
 from ascend_cy._status cimport check, check_acl, wait_stream
 from ascend_cy._stream cimport Stream, drop_passed, keep_until_passed, stream_box, wrap_stream
 from ascend_cy._transfer cimport copy_strided, fill_elements, is_pinned
@@ -17,9 +19,6 @@ from ascend_cy._transfer cimport copy_strided, fill_elements, is_pinned
 import numpy as np
 
 cnp.import_array()
-
-cdef extern from "Python.h":
-    const Py_ssize_t PY_SSIZE_T_MAX
 
 cdef enum:
     HOST_TO_DEVICE = 1
@@ -76,35 +75,6 @@ cdef int array_record_stream(DeviceArray array, Stream stream) except -1 nogil:
     return check(ascend_cy_buffer_record_stream(<ascend_cy_buffer_t *>array.buffer, <ascend_cy_stream_t *>box))
 
 
-cdef Py_ssize_t count_elements(int rank, const Py_ssize_t *shape) noexcept nogil:
-    cdef Py_ssize_t total = 1
-    cdef int axis
-    for axis in range(rank):
-        total *= shape[axis]
-    return total
-
-
-cdef Py_ssize_t checked_nbytes(int rank, const Py_ssize_t *shape, int itemsize) except -1:
-    """Bytes of a contiguous array; ValueError where the product does not fit."""
-    cdef Py_ssize_t total = itemsize
-    cdef bint empty = False
-    cdef int axis
-    for axis in range(rank):
-        if shape[axis] < 0:
-            raise ValueError(f"shape must not hold negative sides, got {shape[axis]}")
-        if shape[axis] == 0:
-            empty = True
-    # A side of 0 makes the array empty, but the others must still have strides that fit.
-    for axis in range(rank):
-        if shape[axis] == 0:
-            continue
-        if total > PY_SSIZE_T_MAX // shape[axis]:
-            sides = tuple([shape[i] for i in range(rank)])
-            raise ValueError(f"shape {sides} with {itemsize} bytes an element is larger than memory addresses can be")
-        total *= shape[axis]
-    return 0 if empty else total
-
-
 cdef DeviceArray bare_array(int rank, int code):
     """An array object without memory, shape or strides."""
     cdef DeviceArray array = DeviceArray.__new__(DeviceArray)
@@ -119,27 +89,12 @@ cdef DeviceArray bare_array(int rank, int code):
 
 
 cdef void set_contiguous_strides(DeviceArray array) noexcept:
-    cdef Py_ssize_t step = itemsize_of(array.code)
-    cdef int axis
-    for axis in range(array.rank - 1, -1, -1):
-        array.dims[array.rank + axis] = step
-        if array.dims[axis] > 1:
-            step *= array.dims[axis]
+    contiguous_strides(array.rank, array.dims, itemsize_of(array.code), array.dims + array.rank)
     array.contiguous = True
 
 
 cdef void note_contiguity(DeviceArray array) noexcept:
-    cdef Py_ssize_t step = itemsize_of(array.code)
-    cdef int axis
-    array.contiguous = True
-    for axis in range(array.rank - 1, -1, -1):
-        if array.dims[axis] == 0:
-            array.contiguous = True
-            return
-        if array.dims[axis] != 1:
-            if array.dims[array.rank + axis] != step:
-                array.contiguous = False
-            step *= array.dims[axis]
+    array.contiguous = is_contiguous(array.rank, array.dims, array.dims + array.rank, itemsize_of(array.code))
 
 
 cdef DeviceArray new_array(int rank, const Py_ssize_t *shape, int code, void *box):
@@ -159,19 +114,11 @@ cdef DeviceArray adopt_memory(void *data, int rank, const Py_ssize_t *dims, int 
                               void (*give_back)(void *) noexcept nogil, void *managed, object owner, void *box):
     cdef DeviceArray array = bare_array(rank, code)
     cdef ascend_cy_buffer_t *buffer = NULL
-    cdef char *low = <char *>data
-    cdef char *high = <char *>data + itemsize_of(code)
-    cdef int axis
+    cdef char *low
+    cdef char *high
     memcpy(array.dims, dims, 2 * rank * sizeof(Py_ssize_t))
     note_contiguity(array)
-    for axis in range(rank):
-        if dims[axis] == 0:
-            high = low
-            break
-        if dims[rank + axis] < 0:
-            low += (dims[axis] - 1) * dims[rank + axis]
-        else:
-            high += (dims[axis] - 1) * dims[rank + axis]
+    extent(<char *>data, rank, dims, dims + rank, itemsize_of(code), &low, &high)
     check(ascend_cy_buffer_wrap(low, high - low, <ascend_cy_stream_t *>box, give_back, managed, &buffer))
     array.buffer = buffer
     array.data = <char *>data
@@ -202,41 +149,6 @@ cdef DeviceArray new_view(DeviceArray base, int rank, int code):
     array.readonly = base.readonly
     array.base_array = base if base.base_array is None else base.base_array
     return array
-
-
-cdef int parse_shape(object shape, Py_ssize_t *dims) except -1:
-    """Fill `dims` (room for MAX_DIMS) and return the rank."""
-    cdef int rank = 0
-    if type(shape) is tuple:
-        pass
-    elif hasattr(shape, "__index__"):
-        shape = (shape,)
-    else:
-        try:
-            shape = tuple(shape)
-        except TypeError:
-            raise TypeError(f"shape must be an integer or a sequence of integers, got {type(shape).__name__}") from None
-    if len(shape) > MAX_DIMS:
-        raise ValueError(f"shape must have at most {MAX_DIMS} sides, got {len(shape)}")
-    for side in <tuple>shape:
-        if type(side) is int:
-            number = side
-        elif isinstance(side, bool) or not hasattr(side, "__index__"):
-            raise TypeError(f"shape must hold integers, got {type(side).__name__}")
-        else:
-            number = side.__index__()
-        if number < 0:
-            raise ValueError(f"shape must not hold negative sides, got {number}")
-        if number > PY_SSIZE_T_MAX:
-            raise ValueError(f"shape holds {number}, which is larger than memory addresses can be")
-        dims[rank] = number
-        rank += 1
-    return rank
-
-
-cdef tuple sides(const Py_ssize_t *values, int count):
-    cdef int i
-    return tuple([values[i] for i in range(count)])
 
 
 # ---- copies ----
@@ -538,20 +450,7 @@ cdef class DeviceArray:
         cdef DeviceArray view
         cdef int rank
         check_open(self)
-        wanted = shape[0] if len(shape) == 1 else shape
-        wanted = (wanted,) if hasattr(wanted, "__index__") else tuple(wanted)
-        total = self.size
-        if -1 in wanted:
-            known = 1
-            for side in wanted:
-                known *= 1 if side == -1 else side
-            if wanted.count(-1) > 1 or known <= 0 or total % known:
-                raise ValueError(f"cannot reshape an array of shape {self.shape} into {wanted}")
-            wanted = tuple([total // known if side == -1 else side for side in wanted])
-        rank = parse_shape(wanted, dims)
-        checked_nbytes(rank, dims, itemsize_of(self.code))
-        if count_elements(rank, dims) != total:
-            raise ValueError(f"cannot reshape an array of shape {self.shape} into {wanted}")
+        rank = parse_new_shape(shape, self.size, self.shape, itemsize_of(self.code), dims)
         if not self.contiguous:
             source = self.copy()
         view = new_view(source, rank, self.code)
@@ -903,67 +802,12 @@ cdef int check_same(DeviceArray array, int code, tuple shape, str name="source")
 
 
 cdef DeviceArray index_view(DeviceArray array, object key):
-    """The view array[key] for integers, slices, Ellipsis and None."""
     cdef Py_ssize_t[MAX_DIMS] shape
     cdef Py_ssize_t[MAX_DIMS] strides
-    cdef Py_ssize_t offset = 0
-    cdef Py_ssize_t start, step, length, index
-    cdef int rank = 0
-    cdef int axis = 0
-    cdef int used
+    cdef Py_ssize_t offset
     cdef DeviceArray view
     check_open(array)
-    if type(key) is not tuple:
-        key = (key,)
-    used = 0
-    ellipses = 0
-    for part in key:
-        if part is Ellipsis:
-            ellipses += 1
-        elif part is not None:
-            used += 1
-    if ellipses > 1:
-        raise IndexError("an index can hold one ellipsis only")
-    if used > array.rank:
-        raise IndexError(f"too many indices: the array has {array.rank} axes, got {used}")
-    if not ellipses:
-        key = key + (Ellipsis,)
-    for part in key:
-        if part is None:
-            if rank >= MAX_DIMS:
-                raise IndexError(f"an array has at most {MAX_DIMS} axes")
-            shape[rank] = 1
-            strides[rank] = 0
-            rank += 1
-        elif part is Ellipsis:
-            for _ in range(array.rank - used):
-                shape[rank] = array.dims[axis]
-                strides[rank] = array.dims[array.rank + axis]
-                rank += 1
-                axis += 1
-        elif type(part) is slice:
-            start, stop, step = part.indices(array.dims[axis])
-            length = len(range(start, stop, step))
-            if length > 0:
-                offset += start * array.dims[array.rank + axis]
-            shape[rank] = length
-            strides[rank] = step * array.dims[array.rank + axis]
-            rank += 1
-            axis += 1
-        elif hasattr(part, "__index__") and not isinstance(part, (bool, np.bool_)):
-            number = part.__index__()
-            if not -array.dims[axis] <= number < array.dims[axis]:
-                raise IndexError(f"index {number} is out of bounds for axis {axis} with size {array.dims[axis]}")
-            index = number
-            if index < 0:
-                index += array.dims[axis]
-            offset += index * array.dims[array.rank + axis]
-            axis += 1
-        else:
-            raise IndexError("a DeviceArray is indexed by integers, slices, Ellipsis and None, got "
-                             f"{type(part).__name__}")
-        if rank > MAX_DIMS - 1:
-            raise IndexError(f"an array has at most {MAX_DIMS} axes")
+    cdef int rank = parse_index(key, array.rank, array.dims, shape, strides, &offset)
     view = new_view(array, rank, array.code)
     memcpy(view.dims, shape, rank * sizeof(Py_ssize_t))
     memcpy(view.dims + rank, strides, rank * sizeof(Py_ssize_t))

@@ -11,10 +11,11 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-from ascend_cy._array cimport (DeviceArray, MAX_DIMS, adopt_memory, array_data, element_strides, is_unified, new_array,
-                               use_on, used_on, wait_for_users)
+from ascend_cy._array cimport (DeviceArray, adopt_memory, array_data, element_strides, is_unified, new_array, use_on,
+                               used_on, wait_for_users)
 from ascend_cy._dtypes cimport ACL_BF16, itemsize_of
 from ascend_cy._host cimport *
+from ascend_cy._shape cimport MAX_DIMS
 from ascend_cy._status cimport check
 from ascend_cy._stream cimport Stream, stream_box
 

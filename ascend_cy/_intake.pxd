@@ -2,7 +2,11 @@
 
 cimport numpy as cnp
 
+from libc.stdint cimport int32_t
+
 from ascend_cy._array cimport DeviceArray
+from ascend_cy._host cimport ascend_cy_stream_t
+from ascend_cy._stream cimport Stream
 
 
 cdef struct Operand:
@@ -24,3 +28,23 @@ cdef int refuse_mixed(object obj, str name, bint device) except -1
 # ValueError where `out` overlaps `source` without being the same array; `exact_allowed` says whether that is fine.
 cdef int refuse_host_overlap(object out, object source, str name, bint exact_allowed) except -1
 cdef int refuse_device_overlap(DeviceArray out, DeviceArray source, str name, bint exact_allowed) except -1 nogil
+# The same on plain memory; `name` is what `source` is called.
+cdef int refuse_overlap(const void *out, size_t out_bytes, const void *source, size_t source_bytes,
+                        const char *name) except -1 nogil
+cdef int raise_dtype(int code, str name) except -1 nogil
+# TypeError unless `code` is float32, float16 or bfloat16.
+cdef int check_float(int code, str name) except -1 nogil
+cdef tuple shape_of(const Operand *operand)
+# TypeError or ValueError unless `out` has the dtype and the shape of `x`.
+cdef int check_out(const Operand *x, const Operand *out) except -1 nogil
+cdef Stream check_stream(object stream)
+# The caller's own memory behind what was taken in, for overlap checks.
+cdef object array_of(object given, object taken)
+cdef object new_host_like(const Operand *operand, object array)
+# Says that work on `box` uses the array; None is allowed.
+cdef int record(DeviceArray array, ascend_cy_stream_t *box) except -1 nogil
+cdef void describe_open(DeviceArray array, Operand *operand) noexcept nogil
+# Checks that `obj` is an open DeviceArray on the stream's device and describes it; enqueues nothing.
+cdef int describe_device(object obj, str name, Operand *operand, ascend_cy_stream_t *box) except -1
+# The same for typed callers, contiguous arrays only.
+cdef int check_device_argument(DeviceArray array, str name, int32_t device) except -1 nogil

@@ -7,8 +7,14 @@ kernel.
 cimport numpy as cnp
 from cpython.buffer cimport PyObject_CheckBuffer
 
-from ascend_cy._array cimport DeviceArray, array_data, copy_device, new_array
-from ascend_cy._dtypes cimport NO_CODE, code_of, itemsize_of
+from libc.stdint cimport int32_t
+
+from ascend_cy._array cimport DeviceArray, copy_device, new_array
+from ascend_cy._dtypes cimport ACL_BF16, ACL_FLOAT, ACL_FLOAT16, NO_CODE, code_of, dtype_of, itemsize_of, name_of
+from ascend_cy._host cimport *
+from ascend_cy._shape cimport extent
+from ascend_cy._status cimport check
+from ascend_cy._stream cimport Stream
 
 import numpy as np
 
@@ -98,10 +104,7 @@ cdef DeviceArray take_device(object obj, str name, Operand *operand, void *box):
         packed = new_array(array.rank, array.dims, array.code, box)
         copy_device(packed, array, box)
         array = packed
-    operand.data = array.data
-    operand.shape = array.dims
-    operand.rank = array.rank
-    operand.code = array.code
+    describe_open(array, operand)
     return array
 
 
@@ -148,21 +151,6 @@ cdef int refuse_host_overlap(object out, object source, str name, bint exact_all
     return raise_overlap(name, same)
 
 
-cdef void extent(DeviceArray array, char **low, char **high) noexcept nogil:
-    """Bytes from low up to high hold all elements; equal where the array is empty."""
-    cdef int axis
-    low[0] = high[0] = array.data
-    for axis in range(array.rank):
-        if array.dims[axis] == 0:
-            high[0] = low[0]
-            return
-        if array.dims[array.rank + axis] < 0:
-            low[0] += (array.dims[axis] - 1) * array.dims[array.rank + axis]
-        else:
-            high[0] += (array.dims[axis] - 1) * array.dims[array.rank + axis]
-    high[0] += itemsize_of(array.code)
-
-
 cdef int refuse_device_overlap(DeviceArray out, DeviceArray source, str name, bint exact_allowed) except -1 nogil:
     cdef char *out_low
     cdef char *out_high
@@ -172,8 +160,8 @@ cdef int refuse_device_overlap(DeviceArray out, DeviceArray source, str name, bi
     cdef bint same
     if source is None:
         return 0
-    extent(out, &out_low, &out_high)
-    extent(source, &low, &high)
+    extent(out.data, out.rank, out.dims, out.dims + out.rank, itemsize_of(out.code), &out_low, &out_high)
+    extent(source.data, source.rank, source.dims, source.dims + source.rank, itemsize_of(source.code), &low, &high)
     if out_low >= high or low >= out_high:
         return 0
     same = out.data == source.data and out.rank == source.rank
@@ -186,3 +174,112 @@ cdef int refuse_device_overlap(DeviceArray out, DeviceArray source, str name, bi
         return 0
     with gil:
         return raise_overlap(name, same)
+
+
+cdef int refuse_overlap(const void *out, size_t out_bytes, const void *source, size_t source_bytes,
+                        const char *name) except -1 nogil:
+    if source is NULL or <char *>out >= <char *>source + source_bytes or <char *>source >= <char *>out + out_bytes:
+        return 0
+    with gil:
+        raise ValueError(f"out overlaps {name.decode()}: pass x itself to work in place, or memory of its own")
+
+
+# ---- checks that operators share ----
+
+cdef int raise_dtype(int code, str name) except -1 nogil:
+    with gil:
+        raise TypeError(f"{name} must have dtype float32, float16 or bfloat16, got {name_of(code)}")
+
+
+cdef int check_float(int code, str name) except -1 nogil:
+    if code != ACL_FLOAT and code != ACL_FLOAT16 and code != ACL_BF16:
+        return raise_dtype(code, name)
+    return 0
+
+
+cdef tuple shape_of(const Operand *operand):
+    cdef int axis
+    return tuple([operand.shape[axis] for axis in range(operand.rank)])
+
+
+cdef int check_out(const Operand *x, const Operand *out) except -1 nogil:
+    cdef int axis
+    cdef bint same = out.rank == x.rank
+    if out.code != x.code:
+        with gil:
+            raise TypeError(f"out must have dtype {name_of(x.code)} like x, got {name_of(out.code)}")
+    if same:
+        for axis in range(x.rank):
+            if out.shape[axis] != x.shape[axis]:
+                same = False
+    if not same:
+        with gil:
+            raise ValueError(f"out must have shape {shape_of(x)} like x, got {shape_of(out)}")
+    return 0
+
+
+cdef Stream check_stream(object stream):
+    if stream is not None and not isinstance(stream, Stream):
+        raise TypeError(f"stream must be a Stream or None, got {type(stream).__name__}")
+    return <Stream>stream
+
+
+cdef object array_of(object given, object taken):
+    """The caller's own memory, for the overlap check: what was copied at intake cannot overlap."""
+    if given is None or cnp.PyArray_CheckExact(given):
+        return given
+    # A buffer or a subclass: `taken` shares its memory, or is a copy and overlaps nothing.
+    return taken
+
+
+cdef object new_host_like(const Operand *operand, object array):
+    """A new ndarray of the same shape and dtype."""
+    if operand.code == ACL_BF16:
+        return np.empty(shape_of(operand), dtype_of(ACL_BF16))
+    return cnp.PyArray_EMPTY(operand.rank, <cnp.npy_intp *>operand.shape, cnp.PyArray_TYPE(<cnp.ndarray>array), 0)
+
+
+# ---- device arguments ----
+
+cdef int record(DeviceArray array, ascend_cy_stream_t *box) except -1 nogil:
+    if array is not None:
+        check(ascend_cy_buffer_record_stream(<ascend_cy_buffer_t *>array.buffer, box))
+    return 0
+
+
+cdef int check_device(DeviceArray array, str name, int32_t wanted) except -1 nogil:
+    cdef int32_t device = ascend_cy_stream_device(ascend_cy_buffer_stream(<ascend_cy_buffer_t *>array.buffer))
+    if device != wanted:
+        with gil:
+            raise ValueError(f"{name} is on device {device}, but the stream is of device {wanted}")
+    return 0
+
+
+cdef void describe_open(DeviceArray array, Operand *operand) noexcept nogil:
+    operand.data = array.data
+    operand.shape = array.dims
+    operand.rank = array.rank
+    operand.code = array.code
+
+
+cdef int describe_device(object obj, str name, Operand *operand, ascend_cy_stream_t *box) except -1:
+    """Check a device argument without enqueueing anything."""
+    refuse_mixed(obj, name, True)
+    if (<DeviceArray>obj).buffer is NULL:
+        raise ValueError(f"{name} is closed")
+    check_device(<DeviceArray>obj, name, ascend_cy_stream_device(box))
+    describe_open(<DeviceArray>obj, operand)
+    return 0
+
+
+cdef int check_device_argument(DeviceArray array, str name, int32_t device) except -1 nogil:
+    if array is None:
+        with gil:
+            raise TypeError(f"{name} must be a DeviceArray, got None")
+    if array.buffer is NULL:
+        with gil:
+            raise ValueError(f"{name} is closed")
+    if not array.contiguous:
+        with gil:
+            raise ValueError(f"{name} must be contiguous")
+    return check_device(array, name, device)

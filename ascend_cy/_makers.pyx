@@ -4,9 +4,9 @@ cimport numpy as cnp
 
 from libc.stdint cimport uintptr_t
 
-from ascend_cy._array cimport (DeviceArray, MAX_DIMS, adopt_memory, as_host, checked_nbytes, new_array, parse_shape,
-                               upload)
+from ascend_cy._array cimport DeviceArray, adopt_memory, as_host, new_array, upload
 from ascend_cy._dtypes cimport code_of, itemsize_of, parse_dtype
+from ascend_cy._shape cimport MAX_DIMS, checked_nbytes, parse_shape
 from ascend_cy._stream cimport Stream, device_index, drop_later, hold_owner, stream_box
 
 import numpy as np

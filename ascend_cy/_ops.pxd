@@ -1,21 +1,7 @@
-# Operators for other people's Cython code, without the GIL.
+# The door to the operators for `cimport`, without the GIL. Append-only.
 #
-# The memoryview forms work on host memory and are synchronous: the result is complete on return. gamma, beta and
-# stream may be None (ones, zeros, the thread's current stream). Cython has no half type: the _f16 and _bf16 forms take
-# the bits, which callers get with ndarray.view(np.uint16). The DeviceArray form enqueues and returns.
+# The memoryview forms work on host memory and are synchronous: the result is complete on return. Weights and the stream
+# may be None (ones, zeros, the thread's current stream). Cython has no half type: the _f16 and _bf16 forms take the bits,
+# which callers get with ndarray.view(np.uint16). The _device forms take DeviceArrays, enqueue, and return.
 
-from ascend_cy._array cimport DeviceArray
-from ascend_cy._stream cimport Stream
-
-
-cdef int layernorm_f32(const float[:, ::1] x, const float[::1] gamma, const float[::1] beta,
-                       float[:, ::1] out, double eps, Stream stream) except -1 nogil
-cdef int layernorm_f16(const unsigned short[:, ::1] x, const unsigned short[::1] gamma,
-                       const unsigned short[::1] beta, unsigned short[:, ::1] out, double eps,
-                       Stream stream) except -1 nogil
-cdef int layernorm_bf16(const unsigned short[:, ::1] x, const unsigned short[::1] gamma,
-                        const unsigned short[::1] beta, unsigned short[:, ::1] out, double eps,
-                        Stream stream) except -1 nogil
-# All arrays contiguous and on one device; gamma and beta one-dimensional, as long as the last axis of x.
-cdef int layernorm_device(DeviceArray x, DeviceArray gamma, DeviceArray beta, DeviceArray out, double eps,
-                          Stream stream) except -1 nogil
+from ascend_cy._layernorm cimport layernorm_bf16, layernorm_device, layernorm_f16, layernorm_f32

@@ -4,10 +4,10 @@ from libc.string cimport memcpy
 
 from ascend_cy cimport _acl
 from ascend_cy._host cimport *
+from ascend_cy._shape cimport MAX_DIMS
 from ascend_cy._status cimport check, check_acl
 
 cdef enum:
-    MAX_DIMS = 64
     HOST_TO_DEVICE = 1
     DEVICE_TO_DEVICE = 3
     MAX_2D_WIDTH = 5000000          # limits of aclrtMemcpy2dAsync

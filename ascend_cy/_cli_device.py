@@ -1,0 +1,113 @@
+"""Questions that the commands put to the libraries in use: a device library's own answers, and what is loaded."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import ascend_cy
+
+ACL_HBM_MEM = 1
+ACL_DEVICE_INFO_VECTOR_CORE_NUM = 1
+LOG_LAUNCHES = 1 << 2  # ASCENDCL_CPU_LOG_LAUNCHES
+
+
+class DeviceLibrary:
+    """The AscendCL library that ascend_cy uses.
+
+    Parameters
+    ----------
+    path : str
+        As `ascend_cy.device_info()` names it; the copy that is loaded already is taken.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._library = ctypes.CDLL(path)
+
+    def soc_name(self) -> str | None:
+        """Name of the chip, such as ``Ascend910B1``."""
+        with contextlib.suppress(AttributeError):
+            ask = self._library.aclrtGetSocName
+            ask.restype = ctypes.c_char_p
+            name = ask()
+            return name.decode() if name else None
+        return None
+
+    def cores(self, device: int) -> int | None:
+        """Vector cores of a device, each of which runs one block at a time."""
+        value = ctypes.c_int64()
+        with contextlib.suppress(AttributeError):
+            if self._library.aclGetDeviceCapability(ctypes.c_uint32(device), ACL_DEVICE_INFO_VECTOR_CORE_NUM,
+                                                    ctypes.byref(value)) == 0:
+                return value.value
+        return None
+
+    def memory(self) -> tuple[int, int] | None:
+        """Free and total bytes of the calling thread's device, which must have a context."""
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        with contextlib.suppress(AttributeError):
+            if self._library.aclrtGetMemInfo(ACL_HBM_MEM, ctypes.byref(free), ctypes.byref(total)) == 0:
+                return free.value, total.value
+        return None
+
+    def workers(self) -> int | None:
+        """Threads that run the blocks of kernels; None where the device is no embedded one."""
+        with contextlib.suppress(AttributeError):
+            ask = self._library.ascendcl_cpu_get_workers
+            ask.restype = ctypes.c_uint32
+            return int(ask())
+        return None
+
+    @contextlib.contextmanager
+    def launch_lines(self) -> Iterator[list[str]]:
+        """Collect the lines that the embedded device logs about launches; filled when the context is left.
+
+        The log goes to stderr; a callback into Python would need the GIL while the device holds its own lock. While the
+        context is open whatever else is written to stderr is collected too and written there afterwards.
+        """
+        lines: list[str] = []
+        if not hasattr(self._library, "ascendcl_cpu_set_log_topics"):
+            yield lines
+            return
+        before = ctypes.c_uint32(self._library.ascendcl_cpu_get_log_topics())
+        with tempfile.TemporaryFile() as file:
+            stderr = os.dup(2)
+            os.dup2(file.fileno(), 2)
+            self._library.ascendcl_cpu_set_log_topics(ctypes.c_uint32(LOG_LAUNCHES))
+            try:
+                yield lines
+            finally:
+                self._library.ascendcl_cpu_set_log_topics(before)
+                os.dup2(stderr, 2)
+                os.close(stderr)
+                file.seek(0)
+                for line in file.read().decode(errors="replace").splitlines():
+                    prefix, mark, text = line.partition(" [launches] ")
+                    if mark and prefix.startswith("ascendcl_cpu "):
+                        lines.append(text.partition(": ")[2])
+                    else:
+                        os.write(2, line.encode() + b"\n")
+
+
+def kernel_files() -> dict[str, list[Path]]:
+    """Kernel binaries that came with the package, by target."""
+    root = Path(ascend_cy.get_library_dir(), "kernels")
+    targets = sorted(folder for folder in root.iterdir() if folder.is_dir()) if root.is_dir() else []
+    return {folder.name: sorted(file for file in folder.iterdir() if file.is_file()) for folder in targets}
+
+
+def loaded_files() -> list[Path]:
+    """Libraries and other files that are mapped into this process now."""
+    with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
+        paths = {fields[5] for fields in (line.rstrip("\n").split(maxsplit=5) for line in maps) if len(fields) == 6}
+    return sorted(Path(path) for path in paths if path.startswith("/"))
+
+
+def loaded_kernels() -> list[Path]:
+    """Kernel binaries that are mapped now; an NPU's are not, they are in the device's memory."""
+    kernels = {file.resolve() for files in kernel_files().values() for file in files}
+    return [path for path in loaded_files() if path.resolve() in kernels]

@@ -1,0 +1,187 @@
+"""Shapes, strides and indices as plain numbers."""
+
+import numpy as np
+
+cdef extern from "Python.h":
+    const Py_ssize_t PY_SSIZE_T_MAX
+
+
+cdef Py_ssize_t count_elements(int rank, const Py_ssize_t *shape) noexcept nogil:
+    cdef Py_ssize_t total = 1
+    cdef int axis
+    for axis in range(rank):
+        total *= shape[axis]
+    return total
+
+
+cdef Py_ssize_t checked_nbytes(int rank, const Py_ssize_t *shape, int itemsize) except -1:
+    """Bytes of a contiguous array; ValueError where the product does not fit."""
+    cdef Py_ssize_t total = itemsize
+    cdef bint empty = False
+    cdef int axis
+    for axis in range(rank):
+        if shape[axis] < 0:
+            raise ValueError(f"shape must not hold negative sides, got {shape[axis]}")
+        if shape[axis] == 0:
+            empty = True
+    # A side of 0 makes the array empty, but the others must still have strides that fit.
+    for axis in range(rank):
+        if shape[axis] == 0:
+            continue
+        if total > PY_SSIZE_T_MAX // shape[axis]:
+            sides = tuple([shape[i] for i in range(rank)])
+            raise ValueError(f"shape {sides} with {itemsize} bytes an element is larger than memory addresses can be")
+        total *= shape[axis]
+    return 0 if empty else total
+
+
+cdef void contiguous_strides(int rank, const Py_ssize_t *shape, int itemsize, Py_ssize_t *strides) noexcept nogil:
+    cdef Py_ssize_t step = itemsize
+    cdef int axis
+    for axis in range(rank - 1, -1, -1):
+        strides[axis] = step
+        if shape[axis] > 1:
+            step *= shape[axis]
+
+
+cdef bint is_contiguous(int rank, const Py_ssize_t *shape, const Py_ssize_t *strides, int itemsize) noexcept nogil:
+    cdef Py_ssize_t step = itemsize
+    cdef bint contiguous = True
+    cdef int axis
+    for axis in range(rank - 1, -1, -1):
+        if shape[axis] == 0:
+            return True
+        if shape[axis] != 1:
+            if strides[axis] != step:
+                contiguous = False
+            step *= shape[axis]
+    return contiguous
+
+
+cdef void extent(char *data, int rank, const Py_ssize_t *shape, const Py_ssize_t *strides, int itemsize, char **low,
+                 char **high) noexcept nogil:
+    cdef int axis
+    low[0] = high[0] = data
+    for axis in range(rank):
+        if shape[axis] == 0:
+            high[0] = low[0]
+            return
+        if strides[axis] < 0:
+            low[0] += (shape[axis] - 1) * strides[axis]
+        else:
+            high[0] += (shape[axis] - 1) * strides[axis]
+    high[0] += itemsize
+
+
+cdef int parse_shape(object shape, Py_ssize_t *dims) except -1:
+    """Fill `dims` (room for MAX_DIMS) and return the rank."""
+    cdef int rank = 0
+    if type(shape) is tuple:
+        pass
+    elif hasattr(shape, "__index__"):
+        shape = (shape,)
+    else:
+        try:
+            shape = tuple(shape)
+        except TypeError:
+            raise TypeError(f"shape must be an integer or a sequence of integers, got {type(shape).__name__}") from None
+    if len(shape) > MAX_DIMS:
+        raise ValueError(f"shape must have at most {MAX_DIMS} sides, got {len(shape)}")
+    for side in <tuple>shape:
+        if type(side) is int:
+            number = side
+        elif isinstance(side, bool) or not hasattr(side, "__index__"):
+            raise TypeError(f"shape must hold integers, got {type(side).__name__}")
+        else:
+            number = side.__index__()
+        if number < 0:
+            raise ValueError(f"shape must not hold negative sides, got {number}")
+        if number > PY_SSIZE_T_MAX:
+            raise ValueError(f"shape holds {number}, which is larger than memory addresses can be")
+        dims[rank] = number
+        rank += 1
+    return rank
+
+
+cdef int parse_new_shape(tuple shape, object size, tuple old, int itemsize, Py_ssize_t *dims) except -1:
+    cdef int rank
+    wanted = shape[0] if len(shape) == 1 else shape
+    wanted = (wanted,) if hasattr(wanted, "__index__") else tuple(wanted)
+    if -1 in wanted:
+        known = 1
+        for side in wanted:
+            known *= 1 if side == -1 else side
+        if wanted.count(-1) > 1 or known <= 0 or size % known:
+            raise ValueError(f"cannot reshape an array of shape {old} into {wanted}")
+        wanted = tuple([size // known if side == -1 else side for side in wanted])
+    rank = parse_shape(wanted, dims)
+    checked_nbytes(rank, dims, itemsize)
+    if count_elements(rank, dims) != size:
+        raise ValueError(f"cannot reshape an array of shape {old} into {wanted}")
+    return rank
+
+
+cdef tuple sides(const Py_ssize_t *values, int count):
+    cdef int i
+    return tuple([values[i] for i in range(count)])
+
+
+cdef int parse_index(object key, int array_rank, const Py_ssize_t *dims, Py_ssize_t *shape, Py_ssize_t *strides,
+                     Py_ssize_t *offset) except -1:
+    cdef Py_ssize_t start, step, length, index
+    cdef int rank = 0
+    cdef int axis = 0
+    cdef int used
+    offset[0] = 0
+    if type(key) is not tuple:
+        key = (key,)
+    used = 0
+    ellipses = 0
+    for part in key:
+        if part is Ellipsis:
+            ellipses += 1
+        elif part is not None:
+            used += 1
+    if ellipses > 1:
+        raise IndexError("an index can hold one ellipsis only")
+    if used > array_rank:
+        raise IndexError(f"too many indices: the array has {array_rank} axes, got {used}")
+    if not ellipses:
+        key = key + (Ellipsis,)
+    for part in key:
+        if part is None:
+            if rank >= MAX_DIMS:
+                raise IndexError(f"an array has at most {MAX_DIMS} axes")
+            shape[rank] = 1
+            strides[rank] = 0
+            rank += 1
+        elif part is Ellipsis:
+            for _ in range(array_rank - used):
+                shape[rank] = dims[axis]
+                strides[rank] = dims[array_rank + axis]
+                rank += 1
+                axis += 1
+        elif type(part) is slice:
+            start, stop, step = part.indices(dims[axis])
+            length = len(range(start, stop, step))
+            if length > 0:
+                offset[0] += start * dims[array_rank + axis]
+            shape[rank] = length
+            strides[rank] = step * dims[array_rank + axis]
+            rank += 1
+            axis += 1
+        elif hasattr(part, "__index__") and not isinstance(part, (bool, np.bool_)):
+            number = part.__index__()
+            if not -dims[axis] <= number < dims[axis]:
+                raise IndexError(f"index {number} is out of bounds for axis {axis} with size {dims[axis]}")
+            index = number
+            if index < 0:
+                index += dims[axis]
+            offset[0] += index * dims[array_rank + axis]
+            axis += 1
+        else:
+            raise IndexError("a DeviceArray is indexed by integers, slices, Ellipsis and None, got "
+                             f"{type(part).__name__}")
+        if rank > MAX_DIMS - 1:
+            raise IndexError(f"an array has at most {MAX_DIMS} axes")
+    return rank

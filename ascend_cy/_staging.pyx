@@ -1,0 +1,54 @@
+"""Host memory as arguments of device work: copies through pooled device memory, and the wait at the end."""
+
+from ascend_cy cimport _acl
+from ascend_cy._host cimport *
+from ascend_cy._status cimport check, check_acl, wait_stream
+from ascend_cy._stream cimport drop_passed, keep_until_passed
+
+cdef enum:
+    HOST_TO_DEVICE = 1
+    DEVICE_TO_HOST = 2
+
+
+cdef int to_device(const void *data, size_t nbytes, ascend_cy_stream_t *box,
+                   ascend_cy_buffer_t **buffer) except -1 nogil:
+    buffer[0] = NULL
+    if data is NULL:
+        return 0
+    check(ascend_cy_buffer_create(nbytes, box, buffer))
+    return check_acl(_acl.aclrtMemcpyAsync(ascend_cy_buffer_pointer(buffer[0]), nbytes, data, nbytes,
+                                           <_acl.aclrtMemcpyKind>HOST_TO_DEVICE, ascend_cy_stream_handle(box)),
+                     b"aclrtMemcpyAsync")
+
+
+cdef int room_on_device(const void *wanted, size_t nbytes, ascend_cy_stream_t *box,
+                        ascend_cy_buffer_t **buffer) except -1 nogil:
+    buffer[0] = NULL
+    if wanted is NULL:
+        return 0
+    return check(ascend_cy_buffer_create(nbytes, box, buffer))
+
+
+cdef int to_host(void *data, ascend_cy_buffer_t *buffer, size_t nbytes, ascend_cy_stream_t *box) except -1 nogil:
+    if data is NULL:
+        return 0
+    return check_acl(_acl.aclrtMemcpyAsync(data, nbytes, ascend_cy_buffer_pointer(buffer), nbytes,
+                                           <_acl.aclrtMemcpyKind>DEVICE_TO_HOST, ascend_cy_stream_handle(box)),
+                     b"aclrtMemcpyAsync")
+
+
+cdef int settle_host_call(ascend_cy_stream_t *box, bint few, object a, object b, object c, object d, object e,
+                          object f) except -1:
+    cdef int done = 0
+    if few:
+        # Enqueueing does not block on the embedded device, and small work on an idle stream is done by now.
+        check(ascend_cy_stream_query(box, &done))
+    if not done:
+        try:
+            with nogil:
+                wait_stream(box)
+        except BaseException:
+            keep_until_passed(box, (a, b, c, d, e, f))
+            raise
+    drop_passed()
+    return 0
