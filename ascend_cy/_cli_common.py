@@ -41,11 +41,15 @@ def os_reason(error: OSError) -> str:
 
 # ---- the device ----
 
+
 def add_device_argument(parser: argparse.ArgumentParser) -> None:
     """Add ``--device``."""
     parser.add_argument(
-        "--device", metavar="KIND[:N]", type=parse_device,
-        help="where to run: auto, cpu, sim or npu, and which one of several; overrules ASCEND_CY_DEVICE")
+        "--device",
+        metavar="KIND[:N]",
+        type=parse_device,
+        help="where to run: auto, cpu, sim or npu, and which one of several; overrules ASCEND_CY_DEVICE",
+    )
 
 
 def parse_device(text: str) -> tuple[str, int]:
@@ -53,7 +57,8 @@ def parse_device(text: str) -> tuple[str, int]:
     kind, colon, number = text.partition(":")
     if kind not in KINDS or (colon and not (number.isascii() and number.isdigit())):
         raise argparse.ArgumentTypeError(
-            f"must be one of {', '.join(KINDS)}, with :N for the N-th device of several, got {text!r}")
+            f"must be one of {', '.join(KINDS)}, with :N for the N-th device of several, got {text!r}"
+        )
     return kind, int(number or 0)
 
 
@@ -79,9 +84,11 @@ def require_device(device: tuple[str, int] | None) -> dict[str, Any]:
     choose_device(device)
     info = ascend_cy.device_info()
     if info["kind"] == "none" or info["device_count"] == 0:
-        raise CliError(no_device(info))
+        raise CliError(f"{no_device(info)}; 'ascend-cy info' with the same setting lists what was tried")
     if device is not None and device[1] >= info["device_count"]:
-        raise CliError(f"--device {device[0]}:{device[1]}: there are {info['device_count']} devices, counted from 0")
+        raise CliError(
+            f"--device {device[0]}:{device[1]}: there are {info['device_count']} devices, counted from 0"
+        )
     return info
 
 
@@ -90,9 +97,12 @@ def no_device(info: dict[str, Any]) -> str:
     if info["kind"] != "none":
         return f"{info['library']} reports no device"
     if info["requested"] == "npu":
-        return ("no NPU can be used: source CANN's set_env.sh and check the driver with npu-smi, or take --device cpu; "
-                "'ascend-cy info --device npu' lists what was tried")
-    return f"no device can be used: {info['reason'].removesuffix('; tried:')}; 'ascend-cy info' lists what was tried"
+        return (
+            "no NPU can be used: source CANN's set_env.sh and check the driver with npu-smi, or take "
+            "--device cpu"
+        )
+    reason = info["reason"].removesuffix("; tried:")
+    return f"no device can be used: {reason}"
 
 
 def on_device(device: tuple[str, int] | None) -> AbstractContextManager[object]:
@@ -103,6 +113,7 @@ def on_device(device: tuple[str, int] | None) -> AbstractContextManager[object]:
 
 
 # ---- numbers for people ----
+
 
 def size_text(nbytes: float) -> str:
     """``2147483648`` as ``2.0 GiB``."""

@@ -1,4 +1,4 @@
-"""Questions that the commands put to the libraries in use: a device library's own answers, and what is loaded."""
+"""Questions that the commands put to the libraries in use: a device's own answers, and what is loaded."""
 
 from __future__ import annotations
 
@@ -41,8 +41,12 @@ class DeviceLibrary:
         """Vector cores of a device, each of which runs one block at a time."""
         value = ctypes.c_int64()
         with contextlib.suppress(AttributeError):
-            if self._library.aclGetDeviceCapability(ctypes.c_uint32(device), ACL_DEVICE_INFO_VECTOR_CORE_NUM,
-                                                    ctypes.byref(value)) == 0:
+            if (
+                self._library.aclGetDeviceCapability(
+                    ctypes.c_uint32(device), ACL_DEVICE_INFO_VECTOR_CORE_NUM, ctypes.byref(value)
+                )
+                == 0
+            ):
                 return value.value
         return None
 
@@ -66,8 +70,8 @@ class DeviceLibrary:
     def launch_lines(self) -> Iterator[list[str]]:
         """Collect the lines that the embedded device logs about launches; filled when the context is left.
 
-        The log goes to stderr; a callback into Python would need the GIL while the device holds its own lock. While the
-        context is open whatever else is written to stderr is collected too and written there afterwards.
+        The log goes to stderr; a callback into Python would need the GIL while the device holds its own lock.
+        Whatever else is written to stderr meanwhile is written there when the context is left.
         """
         lines: list[str] = []
         if not hasattr(self._library, "ascendcl_cpu_set_log_topics"):
@@ -103,7 +107,9 @@ def kernel_files() -> dict[str, list[Path]]:
 def loaded_files() -> list[Path]:
     """Libraries and other files that are mapped into this process now."""
     with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
-        paths = {fields[5] for fields in (line.rstrip("\n").split(maxsplit=5) for line in maps) if len(fields) == 6}
+        paths = {
+            fields[5] for fields in (line.rstrip("\n").split(maxsplit=5) for line in maps) if len(fields) == 6
+        }
     return sorted(Path(path) for path in paths if path.startswith("/"))
 
 

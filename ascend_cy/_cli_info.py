@@ -11,14 +11,16 @@ import numpy as np
 
 import ascend_cy
 from ascend_cy import _build_info
-from ascend_cy._cli_common import add_device_argument, choose_device, no_device, one_line, size_text
+from ascend_cy._cli_common import CliError, add_device_argument, choose_device, no_device, one_line, size_text
 from ascend_cy._cli_device import DeviceLibrary, kernel_files
 from ascend_cy.errors import AclError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.description = "Tell what device work runs on here, and why. The exit code is 1 where there is no device."
+    parser.description = (
+        "Tell what device work runs on here, and why. The exit code is 1 where there is no device."
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     add_device_argument(parser)
 
@@ -31,7 +33,9 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(facts, indent=2))
     else:
         print("\n".join(f"{name:<9} {text}".rstrip() for name, text in lines_of(facts)))
-    return 1 if facts["problem"] else 0
+    if facts["problem"]:
+        raise CliError(facts["problem"], exit_code=1)
+    return 0
 
 
 def gather(index: int) -> dict[str, Any]:
@@ -39,7 +43,11 @@ def gather(index: int) -> dict[str, Any]:
     device = ascend_cy.device_info()
     facts: dict[str, Any] = {
         "version": ascend_cy.__version__,
-        "build": {"type": _build_info.buildtype, "compiler": _build_info.compiler, "machine": _build_info.machine},
+        "build": {
+            "type": _build_info.buildtype,
+            "compiler": _build_info.compiler,
+            "machine": _build_info.machine,
+        },
         "python": platform.python_version(),
         "numpy": np.__version__,
         "folder": ascend_cy.get_library_dir(),
@@ -64,29 +72,37 @@ def ask_device(device: dict[str, Any], index: int) -> None:
     library = DeviceLibrary(device["library"])
     with ascend_cy.Stream(device=index):
         memory = library.memory()
-        device.update(soc=library.soc_name(), cores=library.cores(index), threads=library.workers(),
-                      memory=memory and dict(zip(("free", "total"), memory)))
+        device.update(
+            soc=library.soc_name(),
+            cores=library.cores(index),
+            threads=library.workers(),
+            memory=memory and {"free": memory[0], "total": memory[1]},
+        )
 
 
 def lines_of(facts: dict[str, Any]) -> list[tuple[str, str]]:
     """The facts for people: a name and a text each line."""
     build, device = facts["build"], facts["device"]
     lines = [
-        ("version", f"ascend_cy {facts['version']} ({build['type']}, {build['compiler']}, {build['machine']}), "
-                    f"Python {facts['python']}, NumPy {facts['numpy']}"),
+        (
+            "version",
+            f"ascend_cy {facts['version']} ({build['type']}, {build['compiler']}, {build['machine']}), "
+            f"Python {facts['python']}, NumPy {facts['numpy']}",
+        ),
         ("folder", facts["folder"]),
     ]
     if facts["problem"]:
-        lines += [("device", "none"), ("problem", facts["problem"])]
+        lines.append(("device", "none"))
     else:
         lines += [("device", f"{device['kind']}: {device['reason']}"), ("library", device["library"])]
-        lines += [("devices", str(device["device_count"]))] + own_lines(device)
-    lines += [("kernels" if first else "", f"{target}: {', '.join(names) or 'none'}")
-              for first, (target, names) in zip([True] + [False] * 99, facts["kernels"].items())]
-    if not facts["kernels"]:
-        lines.append(("kernels", "none found"))
-    lines += [("tried" if place == 0 else "", text) for place, text in enumerate(device["tried"])]
-    return lines
+        lines += [("devices", str(device["device_count"])), *own_lines(device)]
+    kernels = [f"{target}: {', '.join(names) or 'none'}" for target, names in facts["kernels"].items()]
+    return lines + named_once("kernels", kernels or ["none found"]) + named_once("tried", device["tried"])
+
+
+def named_once(name: str, texts: list[str]) -> list[tuple[str, str]]:
+    """Lines that belong together: the first has the name."""
+    return [(name if place == 0 else "", text) for place, text in enumerate(texts)]
 
 
 def own_lines(device: dict[str, Any]) -> list[tuple[str, str]]:

@@ -22,7 +22,8 @@ from ascend_cy._cli_common import (
 )
 from ascend_cy._cli_npy import NpySource, NpyTarget
 
-# Small enough that a batch is still in the caches when it is written, large enough that calls and transfers are cheap.
+# Small enough that a batch is still in the caches when it is written, large enough that calls and transfers
+# are cheap.
 BATCH_BYTES = 16 << 20
 # In Fortran order a batch is one run of bytes a column; larger batches make longer runs.
 FORTRAN_BATCH_BYTES = 64 << 20
@@ -31,22 +32,40 @@ FORTRAN_BATCH_BYTES = 64 << 20
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.description = (
-        "Normalize each row of a .npy file, that is its last axis: (x - mean) / sqrt(var + eps) * gamma + beta. "
-        "The file may be of any size and rank; rows go through memory a batch at a time. The result has the shape, "
-        "dtype and order of the input, and appears under its name only when it is whole.")
+        "Normalize the rows of a .npy file, that is its last axis: "
+        "(x - mean) / sqrt(var + eps) * gamma + beta. The file may be of any size and rank; rows go through "
+        "memory a batch at a time. The result has the shape, dtype and order of the input, and appears under "
+        "its name only when it is whole."
+    )
     parser.add_argument("input", metavar="IN.npy", help="float32 or float16 (bfloat16: see --dtype)")
     parser.add_argument("output", metavar="OUT.npy", help="written anew; it may be IN.npy itself")
-    parser.add_argument("--gamma", metavar="G.npy", help="scale, as many elements as the last axis; ones by default")
-    parser.add_argument("--beta", metavar="B.npy", help="shift, as many elements as the last axis; zeros by default")
-    parser.add_argument("--eps", metavar="E", type=parse_eps, default=1e-5,
-                        help="added to the variance (default %(default)s)")
-    parser.add_argument("--batch-rows", metavar="N", type=parse_count,
-                        help=f"rows in memory at a time (default: what {size_text(BATCH_BYTES)} hold)")
-    parser.add_argument("--dtype", choices=["bfloat16"],
-                        help="take 2-byte elements without a type ('|V2', or uint16) as bfloat16; needs ml_dtypes")
+    parser.add_argument(
+        "--gamma", metavar="G.npy", help="scale, as many elements as the last axis; ones by default"
+    )
+    parser.add_argument(
+        "--beta", metavar="B.npy", help="shift, as many elements as the last axis; zeros by default"
+    )
+    parser.add_argument(
+        "--eps", metavar="E", type=parse_eps, default=1e-5, help="added to the variance (default %(default)s)"
+    )
+    parser.add_argument(
+        "--batch-rows",
+        metavar="N",
+        type=parse_count,
+        help=f"rows in memory at a time (default: what {size_text(BATCH_BYTES)} hold)",
+    )
+    parser.add_argument(
+        "--dtype",
+        choices=["bfloat16"],
+        help="take 2-byte elements without a type ('|V2', or uint16) as bfloat16; needs ml_dtypes",
+    )
     add_device_argument(parser)
-    parser.add_argument("--progress", action=argparse.BooleanOptionalAction, default=None,
-                        help="show a progress bar (default: when stderr is a terminal)")
+    parser.add_argument(
+        "--progress",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="show a progress bar (default: when stderr is a terminal)",
+    )
     parser.add_argument("--quiet", "-q", action="store_true", help="print nothing but errors")
 
 
@@ -98,16 +117,26 @@ class Done:
 
 def run(arguments: argparse.Namespace) -> int:
     """Normalize the file and say what was done."""
-    job = Job(arguments.input, arguments.output, arguments.gamma, arguments.beta, arguments.eps, arguments.batch_rows,
-              arguments.dtype == "bfloat16", False if arguments.quiet else arguments.progress)
+    job = Job(
+        arguments.input,
+        arguments.output,
+        arguments.gamma,
+        arguments.beta,
+        arguments.eps,
+        arguments.batch_rows,
+        arguments.dtype == "bfloat16",
+        False if arguments.quiet else arguments.progress,
+    )
     info = require_device(arguments.device)
     start = time.perf_counter()
     with on_device(arguments.device):
         done = normalize_file(job)
     seconds = time.perf_counter() - start
     if not arguments.quiet:
-        print(f"{job.output}: {done.shape} {done.dtype}, {size_text(done.nbytes)} in {time_text(seconds)} "
-              f"({size_text(done.nbytes / seconds)}/s) on {info['kind']}")
+        print(
+            f"{job.output}: {done.shape} {done.dtype}, {size_text(done.nbytes)} in {time_text(seconds)} "
+            f"({size_text(done.nbytes / seconds)}/s) on {info['kind']}"
+        )
     return 0
 
 
@@ -117,8 +146,8 @@ def normalize_file(job: Job) -> Done:
     Raises
     ------
     CliError
-        If a file is not what it should be, or cannot be read or written. Then no output was made, and a file that was
-        there under its name is as it was.
+        If a file is not what it should be, or cannot be read or written. Then no output was made, and a file
+        that was there under its name is as it was.
     """
     with NpySource(job.input, job.bfloat16) as source:
         gamma = read_weight(job.gamma, "--gamma", source, job.bfloat16)
@@ -140,8 +169,9 @@ def read_weight(path: str | None, name: str, source: NpySource, bfloat16: bool) 
         return weight.read_vector(source.rows.cols, name)
 
 
-def normalize_rows(source: NpySource, target: NpyTarget, gamma: np.ndarray | None, beta: np.ndarray | None,
-                   job: Job) -> int:
+def normalize_rows(
+    source: NpySource, target: NpyTarget, gamma: np.ndarray | None, beta: np.ndarray | None, job: Job
+) -> int:
     """Read, normalize in place and write every batch; return how many there were."""
     rows, cols = source.rows.rows, source.rows.cols
     if rows == 0 or cols == 0:
@@ -149,11 +179,17 @@ def normalize_rows(source: NpySource, target: NpyTarget, gamma: np.ndarray | Non
     row_bytes = cols * source.dtype.itemsize
     batch = batch_rows(rows, row_bytes, source.rows.by_column, job.batch_rows)
     buffer = ascend_cy.empty_pinned((batch, cols), source.dtype)
-    bar = tqdm(total=rows * row_bytes, unit="B", unit_scale=True, unit_divisor=1024, desc="layernorm",
-               disable=None if job.progress is None else not job.progress)
+    bar = tqdm(
+        total=rows * row_bytes,
+        unit="B",
+        unit_scale=True,
+        unit_divisor=1024,
+        desc="layernorm",
+        disable=None if job.progress is None else not job.progress,
+    )
     with contextlib.closing(bar):
         for start in range(0, rows, batch):
-            block = buffer[:min(batch, rows - start)]
+            block = buffer[: min(batch, rows - start)]
             source.rows.read(start, block)
             ascend_cy.layernorm(block, gamma, beta, job.eps, out=block)
             target.rows.write(start, block)
@@ -162,7 +198,7 @@ def normalize_rows(source: NpySource, target: NpyTarget, gamma: np.ndarray | Non
 
 
 def batch_rows(rows: int, row_bytes: int, by_column: bool, wanted: int | None) -> int:
-    """Rows of a batch: what was asked for, else what fits the usual size; at least one and no more than there are."""
+    """Rows of a batch: what was asked for or what fits the usual size; at least one, at most all."""
     usual = (FORTRAN_BATCH_BYTES if by_column else BATCH_BYTES) // row_bytes
     return max(1, min(rows, usual if wanted is None else wanted))
 

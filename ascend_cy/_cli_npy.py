@@ -1,7 +1,8 @@
 """Reading and writing .npy files a batch of rows at a time, without mapping them into memory.
 
-A file of shape (..., D) is a sequence of rows of D elements. In C order a batch of rows is one run of bytes; in Fortran
-order it is D runs, one a column, and the leading axes are counted in Fortran order, which suits work on single rows.
+A file of shape (..., D) is a sequence of rows of D elements. In C order a batch of rows is one run of bytes.
+In Fortran order it is D runs, one a column, and the leading axes are counted in Fortran order too, which is
+the same to work on single rows.
 """
 
 from __future__ import annotations
@@ -43,8 +44,11 @@ class NpyHeader:
     def to_bytes(self) -> bytes:
         """The head of a file that holds such an array."""
         head = io.BytesIO()
-        fields = {"descr": np.lib.format.dtype_to_descr(self.dtype), "fortran_order": self.fortran_order,
-                  "shape": self.shape}
+        fields = {
+            "descr": np.lib.format.dtype_to_descr(self.dtype),
+            "fortran_order": self.fortran_order,
+            "shape": self.shape,
+        }
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # NumPy would rather see 2-byte elements with a name
             np.lib.format.write_array_header_1_0(head, fields)
@@ -93,6 +97,7 @@ def hint_on_content(file: io.BufferedReader) -> str:
 
 # ---- elements ----
 
+
 def computing_dtype(header: NpyHeader, path: str, bfloat16: bool) -> np.dtype:
     """The native dtype under which the elements go to the operator.
 
@@ -115,10 +120,16 @@ def computing_dtype(header: NpyHeader, path: str, bfloat16: bool) -> np.dtype:
     if bits and bfloat16 and dtype.isnative:
         return bfloat16_dtype()
     if bits and dtype.kind == "V":
-        raise CliError(f"{path} holds 2-byte elements without a type, as NumPy stores bfloat16: "
-                       "if that is what they are, add --dtype bfloat16")
-    advice = "save the array as .astype(np.float32)" if dtype.kind in "fiub" else "this array cannot be normalized"
-    raise CliError(f"{path} holds {dtype}, but layernorm takes {FLOATS} and converts nothing by itself: {advice}")
+        raise CliError(
+            f"{path} holds 2-byte elements without a type, as NumPy stores bfloat16: "
+            "if that is what they are, add --dtype bfloat16"
+        )
+    advice = (
+        "save the array as .astype(np.float32)" if dtype.kind in "fiub" else "this array cannot be normalized"
+    )
+    raise CliError(
+        f"{path} holds {dtype}, but layernorm takes {FLOATS} and converts nothing by itself: {advice}"
+    )
 
 
 def bfloat16_dtype() -> np.dtype:
@@ -127,12 +138,13 @@ def bfloat16_dtype() -> np.dtype:
         import ml_dtypes
     except ImportError:
         raise CliError("--dtype bfloat16 needs the package ml_dtypes: pip install ml_dtypes") from None
-    return np.dtype(ml_dtypes.bfloat16)
+    dtype: np.dtype = np.dtype(ml_dtypes.bfloat16)
+    return dtype
 
 
 def bytes_of(array: np.ndarray) -> memoryview:
     """The memory of a contiguous array."""
-    return memoryview(array.reshape(-1).view(np.uint8))
+    return array.reshape(-1).view(np.uint8).data
 
 
 class RowFile:
@@ -187,7 +199,7 @@ class RowFile:
         """Memory, used again and again, for a transposed `block`."""
         if self._columns.size < block.nbytes:
             self._columns = np.empty(block.nbytes, np.uint8)
-        return self._columns[:block.nbytes].view(block.dtype).reshape(block.shape[::-1])
+        return self._columns[: block.nbytes].view(block.dtype).reshape(block.shape[::-1])
 
     def runs(self, start: int, columns: np.ndarray) -> Iterator[tuple[int, memoryview]]:
         """Byte position and memory of each column's part of the rows from `start` on."""
@@ -195,10 +207,14 @@ class RowFile:
         memory = bytes_of(columns)
         length = columns.shape[1] * itemsize
         for column in range(self.cols):
-            yield (self.header.offset + (column * self.rows + start) * itemsize,
-                   memory[column * length:(column + 1) * length])
+            yield (
+                self.header.offset + (column * self.rows + start) * itemsize,
+                memory[column * length : (column + 1) * length],
+            )
 
-    def move(self, mover: Callable[[int, memoryview, int], bool], run: memoryview, position: int, verb: str) -> None:
+    def move(
+        self, mover: Callable[[int, memoryview, int], bool], run: memoryview, position: int, verb: str
+    ) -> None:
         """Read or write one run of bytes, with errors that name the file."""
         try:
             whole = mover(self.fd, run, position)
@@ -230,6 +246,12 @@ def write_all(fd: int, memory: memoryview, position: int) -> bool:
 
 # ---- whole files ----
 
+
+def open_at_once(path: str, flags: int) -> int:
+    """Open without waiting for the other end of a pipe."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
 class NpySource:
     """A .npy file to read from; a context manager.
 
@@ -255,7 +277,7 @@ class NpySource:
     def __init__(self, path: str, bfloat16: bool = False) -> None:
         self.path = path
         try:
-            self._file = open(path, "rb")
+            self._file = open(path, "rb", opener=open_at_once)  # noqa: SIM115
             status = os.fstat(self._file.fileno())
         except OSError as error:
             raise CliError(f"cannot read {path}: {os_reason(error)}") from error
@@ -274,34 +296,41 @@ class NpySource:
         """Refuse arrays without axes, and files that end before the last element."""
         shape, dtype = self.header.shape, self.header.dtype
         if not shape:
-            raise CliError(f"{self.path} holds a single number, an array without axes; layernorm needs at least one axis")
+            raise CliError(
+                f"{self.path} holds a single number, an array without axes; layernorm needs at least one axis"
+            )
         if size - self.header.offset < self.header.nbytes:
-            raise CliError(f"{self.path} is truncated: {shape} {dtype} takes {self.header.nbytes} bytes, "
-                           f"but {max(0, size - self.header.offset)} follow the head")
+            raise CliError(
+                f"{self.path} is truncated: {shape} {dtype} takes {self.header.nbytes} bytes, "
+                f"but {max(0, size - self.header.offset)} follow the head"
+            )
 
     def read_vector(self, size: int, name: str) -> np.ndarray:
         """All elements, which must be one axis of `size`; `name` is the option that named the file."""
         if self.header.shape != (size,):
-            raise CliError(f"{name} {self.path} has shape {self.header.shape}, but it must be ({size},), "
-                           "the last axis of the input")
-        values = np.empty((1, size), self.dtype)
+            raise CliError(
+                f"{name} {self.path} has shape {self.header.shape}, but it must be ({size},), "
+                "the last axis of the input"
+            )
+        values: np.ndarray = np.empty(size, self.dtype)
         if size:
-            self.rows.read(0, values)
-        return values[0]
+            self.rows.read(0, values.reshape(1, size))
+        return values
 
     def __enter__(self) -> NpySource:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._file.close()
 
 
 class NpyTarget:
     """A .npy file that appears under its name whole or not at all; a context manager.
 
-    Until :meth:`commit` it is a file without a name in the folder of `path` where the file system can do that, else a
-    hidden ``.NAME.….tmp``. Leaving the context without a commit removes it.
+    Until :meth:`commit` it is a file without a name in the folder of `path` where the file system has such
+    files, else a hidden ``.NAME.….tmp``. Leaving the context without a commit removes it.
 
     Parameters
     ----------
@@ -360,7 +389,7 @@ class NpyTarget:
         return stat.S_IMODE(status.st_mode)
 
     def open(self) -> None:
-        """Open a file that vanishes with this process, however it ends, or else one with a hidden name."""
+        """Open a file that vanishes with this process however it ends, or else one with a hidden name."""
         if self.can_name_later():
             self._fd = os.open(self._folder, os.O_TMPFILE | OPEN_FLAGS, 0o666)
         else:
@@ -368,7 +397,7 @@ class NpyTarget:
             self._fd = os.open(self._temporary, os.O_CREAT | os.O_EXCL | OPEN_FLAGS, 0o666)
 
     def can_name_later(self) -> bool:
-        """Whether this file system has files without a name and lets us give them one; tried with an empty file."""
+        """Whether this file system has files without a name and lets us name them; tried once."""
         self._temporary = self.temporary_name()
         try:
             fd = os.open(self._folder, os.O_TMPFILE | OPEN_FLAGS, 0o666)
@@ -418,8 +447,9 @@ class NpyTarget:
     def __enter__(self) -> NpyTarget:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.discard()
 
 

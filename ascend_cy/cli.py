@@ -1,7 +1,7 @@
 """The console script ``ascend-cy``: the table of commands, and how errors and signals become exit codes.
 
-A command is one line in `COMMANDS` and one module that has ``add_arguments(parser)`` and ``run(arguments)``; the module
-is imported only when its command is asked for.
+A command is one line in `COMMANDS` and one module that has ``add_arguments(parser)`` and ``run(arguments)``.
+The module is imported only when its command is asked for.
 """
 
 from __future__ import annotations
@@ -34,8 +34,11 @@ class Command(NamedTuple):
 
 
 COMMANDS = (
-    Command("demo", "run LayerNorm on a small real data set through every layer, checked and timed",
-            "ascend_cy._cli_demo"),
+    Command(
+        "demo",
+        "run LayerNorm on a small real data set through every layer, checked and timed",
+        "ascend_cy._cli_demo",
+    ),
     Command("layernorm", "normalize the last axis of a .npy file of any size", "ascend_cy._cli_layernorm"),
     Command("info", "what device work runs on here, and why", "ascend_cy._cli_info"),
     Command("config", "where the C headers and the libraries are", "ascend_cy._cli_config"),
@@ -68,8 +71,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0: done; 1: the answer is no (no device, a result out of tolerance); 2: bad usage, input or output, or a device
-        that fails; 130 after Ctrl-C; 128 + the signal's number after SIGTERM or SIGHUP.
+        0: done; 1: the answer is no (no device, a result out of tolerance); 2: bad usage, input or output, or
+        a device that fails; 130 after Ctrl-C; 128 + the signal's number after SIGTERM or SIGHUP.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
@@ -100,8 +103,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run_command(words: list[str]) -> int:
     """Parse the command line and run what it names."""
     chosen = next((word for word in words if not word.startswith("-")), None)
-    parser = Parser(prog=PROGRAM, description="Huawei Ascend NPUs from Python, with an embedded CPU device.",
-                    epilog=f"'{PROGRAM} COMMAND --help' tells more about a command.")
+    parser = Parser(
+        prog=PROGRAM,
+        description="Huawei Ascend NPUs from Python, with an embedded CPU device.",
+        epilog=f"'{PROGRAM} COMMAND --help' tells more about a command.",
+    )
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:
@@ -126,6 +132,7 @@ def signals_as_exceptions() -> Iterator[None]:
 
     What the process was told to ignore (``nohup``) stays ignored.
     """
+
     def stop(number: int, frame: object) -> None:
         raise Terminated(number)
 
