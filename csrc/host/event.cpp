@@ -23,11 +23,13 @@ std::atomic<int64_t> live_event_count{0};
 
 constexpr size_t max_idle_events = 256; // a device has 65536 for all processes
 
-// Idle events of ours.
+// Events of ours that nobody waits for on the host any more, oldest first. The last record of one may still be under
+// way, and streams wait for it: it is not recorded again before that.
 struct EventStore {
     std::mutex mutex;
+    size_t first = 0;                 // guarded by mutex
     size_t count = 0;                 // guarded by mutex
-    aclrtEvent idle[max_idle_events]; // guarded by mutex
+    aclrtEvent idle[max_idle_events]; // guarded by mutex; a ring
 };
 
 EventStore event_stores[max_devices];
@@ -41,12 +43,14 @@ int take_event(int32_t device, aclrtEvent *event) noexcept
     EventStore &store = event_stores[device];
     {
         std::lock_guard<std::mutex> lock(store.mutex);
-        if (store.count > 0) {
-            *event = store.idle[--store.count];
+        if (store.count > 0 && mark_passed(store.idle[store.first])) {
+            *event = store.idle[store.first];
+            store.first = (store.first + 1) % max_idle_events;
+            --store.count;
             return ACL_SUCCESS;
         }
     }
-    // The "Ex" kind may be recorded again and again, and a wait binds to the record before it.
+    // The "Ex" kind may be recorded again and again without a reset.
     return ACY_CALL(aclrtCreateEventExWithFlag, event, ACL_EVENT_SYNC);
 }
 
@@ -58,7 +62,7 @@ void give_event_back(int32_t device, aclrtEvent event) noexcept
     {
         std::lock_guard<std::mutex> lock(store.mutex);
         if (store.count < max_idle_events) {
-            store.idle[store.count++] = event;
+            store.idle[(store.first + store.count++) % max_idle_events] = event;
             return;
         }
     }

@@ -9,7 +9,7 @@
 namespace ascend_cy {
 
 // Events for our own use, kept per device and used again. The device must be current.
-// An event can be given back as soon as its waits are enqueued: a wait binds to the record before it.
+// An event can be given back as soon as its waits are enqueued.
 int take_event(int32_t device, aclrtEvent *event) noexcept;
 void give_event_back(int32_t device, aclrtEvent event) noexcept;
 

@@ -124,13 +124,25 @@ void DevicePool::merge_everything() noexcept
             }
 }
 
-// Takes a free block of `from` for use on `to`, and leaves what is too much of it with `from`.
-Block *DevicePool::take(Arena *from, Arena *to, size_t bytes, bool small, uint64_t up_to_epoch, int look) noexcept
+// Splitting a segment that is wholly free keeps it from going back to the device while a part is in use. That is no
+// loss for one that is small beside all there is; a large one is only split where little of it would be left over.
+bool DevicePool::may_split(const Block *block, size_t bytes) const noexcept
 {
-    FreeStore &store = from->store_of(small);
-    Block *const block = store.find(bytes, exact_, up_to_epoch, look);
-    if (block == nullptr)
-        return nullptr;
+    return block->bytes != block->segment->bytes || block->bytes - bytes <= block->bytes / 64 ||
+           block->bytes <= capacity_ / 32;
+}
+
+// Takes a free block of `from` for use on `to`, and leaves what is too much of it with `from`.
+Block *DevicePool::take(Arena *from, Arena *to, size_t bytes, bool small, uint64_t up_to_epoch) noexcept
+{
+    Block *const block = from->store_of(small).find(bytes, exact_, up_to_epoch);
+    return block != nullptr && may_split(block, bytes) ? cut(block, to, bytes) : nullptr;
+}
+
+Block *DevicePool::cut(Block *block, Arena *to, size_t bytes) noexcept
+{
+    Arena *const from = block->arena;
+    FreeStore &store = from->store_of(block->segment->small);
     store.remove(block);
     from->free_bytes -= block->bytes;
     Block *const rest = block->bytes > bytes ? new_object() : nullptr; // without an object the whole block is given

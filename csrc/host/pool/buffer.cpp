@@ -200,11 +200,11 @@ void ascend_cy_live_counts(ascend_cy_live_counts_t *out)
     std::memset(out, 0, sizeof *out);
     if (ascend_cy_is_forked_child())
         return; // the parent's objects
-    collect_dropped_streams();
-    out->streams = live_streams();
-    out->events = live_events();
     for (int32_t device = 0; device < max_devices; ++device)
         if (DevicePool *pool = existing_pool(device))
             pool->count_live(out);
     count_live_pinned(out);
+    collect_dropped_streams(); // of those that the pools just let go as well
+    out->streams = live_streams();
+    out->events = live_events();
 }

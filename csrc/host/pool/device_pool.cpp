@@ -79,7 +79,7 @@ int DevicePool::create(size_t size, Stream *stream, Block **out) noexcept
     mutex_.lock();
     Bin &bin = arena->bin_of(bytes);
     Block *const block = bin.head;
-    if (__builtin_expect(block == nullptr || bin.bytes != bytes, 0)) {
+    if (__builtin_expect(block == nullptr || bin.bytes != bytes || over_limit(bytes), 0)) {
         mutex_.unlock();
         return create_slowly(size, bytes, stream, out);
     }
@@ -277,7 +277,10 @@ void DevicePool::stats(ascend_cy_pool_stats_t *out) noexcept
 
 void DevicePool::count_live(ascend_cy_live_counts_t *counts) noexcept
 {
+    FinishedUses finished; // their streams are dropped when the lock is open
     std::lock_guard<std::mutex> lock(mutex_);
+    if (device_usable())
+        poll_pending(&finished);
     counts->buffers += live_;
     counts->buffer_bytes += static_cast<int64_t>(in_use_);
 }

@@ -35,7 +35,7 @@ public:
     void set_limit(uint64_t bytes) noexcept;
     int trim(uint64_t keep) noexcept;
     void give_back_idle() noexcept; // never waits
-    void count_live(ascend_cy_live_counts_t *counts) noexcept;
+    void count_live(ascend_cy_live_counts_t *counts) noexcept; // polls pending blocks first
 
     // Unlinks a box that is about to go; gives its arena, held, or NULL. To be followed by arena_passed when the stream
     // is destroyed, and its work with it.
@@ -59,7 +59,10 @@ private:
 
     static size_t round_up(size_t size, size_t step) noexcept { return (size + step - 1) & ~(step - 1); }
     size_t rounded(size_t size) const noexcept { return exact_ ? size : round_up(size, alignment); }
-    static bool is_small(size_t bytes) noexcept { return bytes <= small_request; }
+    bool is_small(size_t bytes) const noexcept { return bytes <= small_segment_ / 2; }
+    bool over_limit(size_t bytes) const noexcept { return bytes > limit_ || in_use_ + pending_bytes_ > limit_ - bytes; }
+    bool may_split(const Block *block, size_t bytes) const noexcept;
+    void set_capacity() noexcept;
 
     // device_pool.cpp
     Block *new_object() noexcept;
@@ -78,7 +81,8 @@ private:
     void put_in_store(Block *block) noexcept;
     bool join(Block *left, Block *right) noexcept;
     void merge_everything() noexcept;
-    Block *take(Arena *from, Arena *to, size_t bytes, bool small, uint64_t up_to_epoch, int look = 64) noexcept;
+    Block *take(Arena *from, Arena *to, size_t bytes, bool small, uint64_t up_to_epoch) noexcept;
+    Block *cut(Block *block, Arena *to, size_t bytes) noexcept;
     bool needs_mark(const Arena *arena) const noexcept;
     static Stream *hold_box(const Arena *arena) noexcept;
     bool mark(Lock &lock, Arena *arena, Stream *box) noexcept;
@@ -91,7 +95,12 @@ private:
     Block *acquire_when_short(Lock &lock, Arena *arena, size_t bytes, Refusal *refusal, FinishedUses *finished) noexcept;
     Block *take_from_others(Lock &lock, Arena *arena, size_t bytes) noexcept;
     Block *take_anything(Arena *arena, size_t bytes) noexcept;
-    Block *grow(Arena *arena, size_t bytes, bool generously, Refusal *refusal) noexcept;
+    enum class Growth {
+        Generous,  // larger than needed, for what will be asked next
+        Exact,
+        OverLimit, // exact, and only what is in use counts for the limit
+    };
+    Block *grow(Arena *arena, size_t bytes, Growth growth, Refusal *refusal) noexcept;
     void poll_pending(FinishedUses *finished) noexcept;
     void finish(Block *block, FinishedUses *finished) noexcept;
     void wait_for_frees(Lock &lock, FinishedUses *finished) noexcept;
@@ -99,10 +108,9 @@ private:
     void mark_everything(Lock &lock) noexcept;
 
     static constexpr size_t alignment = 64;
-    static constexpr size_t small_request = size_t{1} << 20;
     static constexpr size_t huge_page = size_t{2} << 20; // aclrtMalloc takes these from this size on
-    static constexpr size_t small_segment = huge_page;
     static constexpr size_t large_granule = size_t{64} << 10;
+    static constexpr size_t least_small_segment = size_t{4} << 10;
     static constexpr size_t largest_request = size_t{1} << 62;
 
     const int32_t device_;
@@ -117,6 +125,9 @@ private:
     Segment *segments_ = nullptr;
     Block *pending_ = nullptr;
     uint64_t limit_;
+    uint64_t device_total_ = 0;  // memory of the device; 0: not asked yet
+    uint64_t capacity_ = 0;      // the smaller one of these two
+    size_t small_segment_ = huge_page;
     uint64_t in_use_ = 0;
     uint64_t peak_in_use_ = 0;
     uint64_t reserved_ = 0;

@@ -14,6 +14,12 @@ namespace ascend_cy {
 
 Block *DevicePool::acquire(Lock &lock, Arena *arena, size_t bytes, Refusal *refusal, FinishedUses *finished) noexcept
 {
+    if (__builtin_expect(device_total_ == 0, 0))
+        set_capacity();
+    if (over_limit(bytes)) {
+        refusal->over_limit = true;
+        return acquire_when_short(lock, arena, bytes, refusal, finished);
+    }
     const bool small = is_small(bytes);
     if (Bin &bin = arena->bin_of(bytes); bin.bytes == bytes && bin.head != nullptr) {
         Block *const block = bin.head; // came back while the lock was open
@@ -31,7 +37,7 @@ Block *DevicePool::acquire(Lock &lock, Arena *arena, size_t bytes, Refusal *refu
     }
     if (Block *block = take_from_others(lock, arena, bytes))
         return block;
-    if (Block *block = grow(arena, bytes, true, refusal))
+    if (Block *block = grow(arena, bytes, Growth::Generous, refusal))
         return block;
     if (refusal->code != ACL_SUCCESS && refusal->code != ACL_ERROR_RT_MEMORY_ALLOCATION &&
         refusal->code != ACL_ERROR_RT_DEVICE_OOM)
@@ -52,15 +58,19 @@ Block *DevicePool::acquire_when_short(Lock &lock, Arena *arena, size_t bytes, Re
             wait_for_frees(lock, finished);
         else
             mark_everything(lock);
+        if (over_limit(bytes))
+            continue;
         merge_everything();
+        // Whole segments go first, so that none has to be split. Below the limit only as much as is needed; a device
+        // that is full gets everything.
+        give_back_segments(refusal->over_limit && limit_ >= bytes ? limit_ - bytes : 0);
+        if (Block *block = grow(arena, bytes, Growth::Exact, refusal))
+            return block;
         if (Block *block = take_anything(arena, bytes))
             return block;
-        // Below the limit, only as much as is needed; a device that is full gets everything.
-        give_back_segments(refusal->over_limit && limit_ >= bytes ? limit_ - bytes : 0);
-        if (Block *block = grow(arena, bytes, false, refusal))
-            return block;
     }
-    return nullptr;
+    // Holes between buffers count as reserved, but nobody has them: they are no reason to refuse.
+    return refusal->over_limit && !over_limit(bytes) ? grow(arena, bytes, Growth::OverLimit, refusal) : nullptr;
 }
 
 // Memory of streams that have passed. Streams that have not been asked for a while are marked, which needs the lock
@@ -92,29 +102,44 @@ Block *DevicePool::take_from_others(Lock &lock, Arena *arena, size_t bytes) noex
     return block;
 }
 
-// The last resort before the device: small requests from large segments as well, and the other way round.
+// Any free block that is large enough, small requests from large segments and the other way round.
 Block *DevicePool::take_anything(Arena *arena, size_t bytes) noexcept
 {
-    const bool small = is_small(bytes);
-    for (const bool from_small : {small, !small}) {
-        if (Block *block = take(arena, arena, bytes, from_small, every_epoch, INT_MAX))
-            return block;
-        for (Arena *other = arenas_; other != nullptr; other = other->next)
-            if (other != arena)
-                if (Block *block = take(other, arena, bytes, from_small, other->passed, INT_MAX))
-                    return block;
-    }
+    for (const bool small : {is_small(bytes), !is_small(bytes)})
+        for (Arena *from = arenas_; from != nullptr; from = from->next)
+            if (Block *block = from->store_of(small).find(bytes, exact_, from == arena ? every_epoch : from->passed, INT_MAX))
+                return cut(block, arena, bytes);
     return nullptr;
 }
 
-// A new segment from the device. `generously`: larger than needed, for what will be asked next.
-Block *DevicePool::grow(Arena *arena, size_t bytes, bool generously, Refusal *refusal) noexcept
+// What there is to share decides how generous to be.
+void DevicePool::set_capacity() noexcept
+{
+    if (device_total_ == 0) {
+        size_t free_bytes = 0;
+        size_t total = 0;
+        QuietScope quiet;
+        const int code = device_table.aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total);
+        device_total_ = check(code, "aclrtGetMemInfo") == ACL_SUCCESS && total > 0 ? total : UINT64_MAX;
+    }
+    capacity_ = std::min(limit_, device_total_);
+    small_segment_ = least_small_segment;
+    while (small_segment_ < huge_page && small_segment_ <= capacity_ / 128)
+        small_segment_ *= 2;
+}
+
+// A new segment from the device.
+Block *DevicePool::grow(Arena *arena, size_t bytes, Growth growth, Refusal *refusal) noexcept
 {
     const bool small = is_small(bytes);
     size_t wanted = bytes;
-    if (generously && !exact_)
-        wanted = small ? small_segment : round_up(bytes, bytes >= 8 * huge_page ? huge_page : large_granule);
-    const uint64_t room = limit_ > reserved_ ? limit_ - reserved_ : 0;
+    if (growth == Growth::Generous && !exact_) {
+        wanted = small ? small_segment_ : round_up(bytes, bytes >= 8 * huge_page ? huge_page : large_granule);
+        if (!small && wanted - bytes > capacity_ / 64)
+            wanted = bytes;
+    }
+    const uint64_t counted = growth == Growth::OverLimit ? in_use_ + pending_bytes_ : reserved_;
+    const uint64_t room = limit_ > counted ? limit_ - counted : 0;
     refusal->over_limit = bytes > room;
     refusal->code = ACL_SUCCESS;
     if (bytes > room)
@@ -155,7 +180,7 @@ Block *DevicePool::grow(Arena *arena, size_t bytes, bool generously, Refusal *re
     block->state = Block::State::Free;
     arena->free_bytes += wanted;
     arena->store_of(small).insert(block);
-    return take(arena, arena, bytes, small, every_epoch, INT_MAX);
+    return cut(block, arena, bytes);
 }
 
 // Gives segments that are wholly free back to the device until `keep` bytes stay reserved or there are no more.
@@ -312,6 +337,8 @@ void DevicePool::set_limit(uint64_t bytes) noexcept
     {
         std::lock_guard<std::mutex> lock(mutex_);
         limit_ = bytes;
+        if (device_total_ != 0)
+            set_capacity();
         if (reserved_ <= bytes)
             return;
     }
