@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Events. Every record gets a ticket when it is enqueued; a wait is for one ticket, the newest at the time of the call.
+ */
+#ifndef ASCENDCL_CPU_EVENT_H
+#define ASCENDCL_CPU_EVENT_H
+
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+#include "handles.h"
+#include "task.h"
+
+namespace acl_cpu {
+
+struct Device;
+struct EventWaitTask;
+
+struct Event {
+    static constexpr Kind kind = Kind::Event;
+
+    Event(Device *on, int32_t number, uint32_t event_flags, bool is_reusable)
+        : device(on), id(number), flags(event_flags), reusable(is_reusable)
+    {
+    }
+
+    Device *const device;
+    const int32_t id;
+    const uint32_t flags;
+    const bool reusable; /* made by aclrtCreateEventExWithFlag */
+    /* The handle and every queued task; the slot is freed with the last. */
+    std::atomic<uint32_t> references{1};
+    std::atomic<uint32_t> waits_under_way{0};
+
+    std::mutex lock;
+    /* ---- under the lock ---- */
+    uint64_t issued = 0;                /* ticket of the newest record, 0: never recorded */
+    std::vector<uint64_t> outstanding;  /* tickets not yet done */
+    std::vector<EventWaitTask *> waiting;
+    uint64_t timestamp_ns = 0;          /* of the newest record that is done */
+    bool has_timestamp = false;
+    bool was_reset = false;             /* since the newest record */
+    void *recorder = nullptr;           /* handle of the stream of the newest record */
+
+    bool is_done(uint64_t ticket) const
+    {
+        if (ticket > issued) return false;
+        for (uint64_t open : outstanding) {
+            if (open == ticket) return false;
+        }
+        return true;
+    }
+
+    void *handle() const { return Handles<Event>::handle_of(this); }
+    void retain() { references.fetch_add(1, std::memory_order_relaxed); }
+    void release();
+};
+
+} // namespace acl_cpu
+#endif

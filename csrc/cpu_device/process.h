@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Life of the process: first use, fork, exit.
+ */
+#ifndef ASCENDCL_CPU_PROCESS_H
+#define ASCENDCL_CPU_PROCESS_H
+
+namespace acl_cpu {
+
+/* The device is used from now on (a context, threads): a fork after this leaves the child without device. */
+void mark_used();
+
+/* Lets workers stop before exit handlers registered so far run. */
+void quiesce_at_exit();
+
+} // namespace acl_cpu
+#endif
