@@ -12,12 +12,15 @@ import atexit
 
 import numpy as np
 
-from ascend_cy._array import DeviceArray
+from ascend_cy import _array, _stream
 from ascend_cy._dlpack import from_dlpack
 from ascend_cy._makers import asarray, empty, empty_like, from_pointer, full, ones, zeros
-from ascend_cy._stream import Event, Stream, current_stream, default_stream
+from ascend_cy._stream import current_stream, default_stream
 
 cnp.import_array()
+
+# Names that are types to Cython are not assigned by an import statement.
+globals().update(DeviceArray=_array.DeviceArray, Event=_stream.Event, Stream=_stream.Stream)
 
 cdef dict _kinds = {ASCEND_CY_KIND_NPU: "npu", ASCEND_CY_KIND_CPU: "cpu", ASCEND_CY_KIND_SIM: "sim",
                     ASCEND_CY_KIND_NONE: "none"}
