@@ -70,4 +70,90 @@ static inline uint32_t layernorm_cpu_tiling(int64_t rows, int64_t cols, int64_t 
     return (uint32_t)(rows / per_block + (rows % per_block != 0));
 }
 
+// ---- npu and sim --------------------------------------------------------------------------------------------------
+// What one vector core of Ascend 910B leaves to a kernel: 192 KiB without the message box at the end.
+#define LAYERNORM_NPU_UB_BYTES (192 * 1024 - 256)
+// Rows up to this width are handled a column of 64 elements at a time for all rows of the tile, wider ones row by row.
+#define LAYERNORM_NPU_NARROW_COLS 512
+// One instruction goes through at most 255 rows; a multiple of 8, because 8 numbers fill a block of 32 bytes.
+#define LAYERNORM_NPU_MOST_TILE_ROWS 248
+// Beyond the rows themselves: numbers of one row (pivot, mean, variance, …, each also spread over a block), and fixed
+// buffers.
+#define LAYERNORM_NPU_ROW_BYTES 192
+#define LAYERNORM_NPU_FIXED_BYTES 2048
+// A block with fewer bytes of x is not worth a core.
+#define LAYERNORM_NPU_LEAST_BLOCK_BYTES 2048
+
+static inline int64_t layernorm_round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
+
+// Elements from the start of one row on chip to the start of the next.
+static inline int64_t layernorm_npu_pitch(int64_t cols) {
+    return layernorm_round_up(cols, cols <= LAYERNORM_NPU_NARROW_COLS ? 16 : 64);
+}
+
+// Bytes of UB that a tile of `tile_rows` rows of `pitch` elements needs. Of every element: two buffers for loading and
+// two for storing (of 16-bit types half as large, but with two of float between them), and an eighth of a float for
+// sums. Of every column: gamma and beta as float.
+static inline int64_t layernorm_npu_ub_needed(int64_t tile_rows, int64_t pitch) {
+    const int64_t sums = pitch <= LAYERNORM_NPU_NARROW_COLS ? 64 * 4 : pitch / 2;
+    return tile_rows * (16 * pitch + sums + LAYERNORM_NPU_ROW_BYTES) + 8 * pitch + LAYERNORM_NPU_FIXED_BYTES;
+}
+
+// Fills rows, cols, rows_per_block, tile_rows, tile_cols and inv_cols for the Ascend C kernels and returns the number
+// of blocks to launch: 0 where there is nothing to do, never more than `vector_cores` or 65535.
+// tile_rows > 0: that many whole rows, tile_cols elements apart on chip, make a step. tile_rows == 0: a row does not
+// fit, and a step takes tile_cols columns of one row.
+static inline uint32_t layernorm_npu_tiling_for(int64_t rows, int64_t cols, int64_t itemsize, int64_t vector_cores,
+                                                int64_t ub_bytes, LayerNormArgs *args) {
+    args->rows = rows;
+    args->cols = cols;
+    args->rows_per_block = rows > 0 ? rows : 0;
+    args->tile_rows = 0;
+    args->tile_cols = 0;
+    args->inv_cols = cols > 0 ? 1.0 / (double)cols : 0.0;
+    if (rows <= 0 || cols <= 0) return 0;
+    if (vector_cores < 1) vector_cores = 1;
+    if (vector_cores > 65535) vector_cores = 65535;
+    int64_t least_rows = 1;
+    if (cols < LAYERNORM_NPU_LEAST_BLOCK_BYTES / itemsize)
+        least_rows = LAYERNORM_NPU_LEAST_BLOCK_BYTES / itemsize / cols;
+    int64_t per_block = rows / vector_cores + (rows % vector_cores != 0);
+    if (per_block < least_rows) per_block = least_rows;
+    if (per_block > rows) per_block = rows;
+    args->rows_per_block = per_block;
+
+    if (cols <= ub_bytes / 16) {
+        const int64_t pitch = layernorm_npu_pitch(cols);
+        const int64_t one_row = layernorm_npu_ub_needed(1, pitch);
+        if (one_row <= ub_bytes) {
+            const int64_t each = layernorm_npu_ub_needed(2, pitch) - one_row;
+            int64_t tile = 1 + (ub_bytes - one_row) / each;
+            if (tile > LAYERNORM_NPU_MOST_TILE_ROWS) tile = LAYERNORM_NPU_MOST_TILE_ROWS;
+            if (tile >= per_block) {
+                tile = per_block;
+            } else {
+                // Steps of nearly the same size, so that the last one is not a short one.
+                const int64_t steps = (per_block + tile - 1) / tile;
+                tile = (per_block + steps - 1) / steps;
+            }
+            args->tile_rows = tile;
+            args->tile_cols = pitch;
+        }
+    }
+    if (args->tile_rows == 0) {
+        // The widest tile of one row, a multiple of 64; then tiles of nearly the same size.
+        int64_t most = ub_bytes / 16 / 64 * 64;
+        while (most > 64 && layernorm_npu_ub_needed(1, most) > ub_bytes) most -= 64;
+        const int64_t tiles = cols / most + (cols % most != 0);
+        args->tile_cols = layernorm_round_up(cols / tiles + (cols % tiles != 0), 64);
+    }
+    return (uint32_t)(rows / per_block + (rows % per_block != 0));
+}
+
+#define LAYERNORM_HAS_NPU_TILING 1
+static inline uint32_t layernorm_npu_tiling(int64_t rows, int64_t cols, int64_t itemsize, int64_t vector_cores,
+                                            LayerNormArgs *args) {
+    return layernorm_npu_tiling_for(rows, cols, itemsize, vector_cores, LAYERNORM_NPU_UB_BYTES, args);
+}
+
 #endif // ASCEND_CY_LAYERNORM_TILING_H
