@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Foreign memory goes back to its owner once every stream that used it has passed.
+#include "foreign.h"
+
+#include <new>
+
+#include "../event.h"
+#include "../host_function.h"
+
+namespace ascend_cy {
+
+namespace {
+
+// One for the caller and one for every stream that is still busy; the last one hands the memory over.
+struct Handover {
+    std::atomic<int> left{1};
+    void (*on_release)(void *);
+    void *context;
+};
+
+void passed(void *context)
+{
+    auto *const handover = static_cast<Handover *>(context);
+    if (handover->left.fetch_sub(1, std::memory_order_acq_rel) != 1)
+        return;
+    handover->on_release(handover->context);
+    delete handover;
+}
+
+bool is_idle(Stream *stream) noexcept
+{
+    int done = 0;
+    // A stream that reports an error has nothing running either.
+    return ascend_cy_stream_query(stream, &done) != ACL_SUCCESS || done != 0;
+}
+
+void wait_for(Stream *stream, Handover *handover) noexcept
+{
+    if (is_idle(stream))
+        return;
+    DeviceScope scope(stream->device);
+    if (handover != nullptr && scope.error() == ACL_SUCCESS) {
+        handover->left.fetch_add(1, std::memory_order_relaxed);
+        if (enqueue_host_function(stream, passed, handover) == ACL_SUCCESS)
+            return;
+        handover->left.fetch_sub(1, std::memory_order_relaxed);
+    }
+    // No host function can be had: the memory is not ours to leak, so this is the one place that waits.
+    ascend_cy_stream_synchronize(stream, -1);
+}
+
+} // namespace
+
+void give_back_foreign(Stream *own, const Use *uses, void (*on_release)(void *), void *context) noexcept
+{
+    QuietScope quiet;
+    auto *const handover = new (std::nothrow) Handover{{1}, on_release, context};
+    wait_for(own, handover);
+    for (const Use *use = uses; use != nullptr; use = use->next)
+        wait_for(use->stream, handover);
+    if (handover != nullptr)
+        passed(handover);
+    else
+        on_release(context);
+}
+
+} // namespace ascend_cy
