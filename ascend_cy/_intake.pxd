@@ -21,10 +21,11 @@ cdef struct Operand:
 cdef object take_host(object obj, str name, Operand *operand)
 # The ndarray behind a writable `out`, any strides; ValueError where it is read-only.
 cdef object take_out(object obj, str name, Operand *operand)
-# The contiguous DeviceArray with the elements of `obj`: itself, or a copy enqueued on stream `box`.
-cdef DeviceArray take_device(object obj, str name, Operand *operand, void *box)
-# TypeError that tells mixed host and device arguments apart from what is no array at all.
-cdef int refuse_mixed(object obj, str name, bint device) except -1
+# The contiguous DeviceArray with the elements of `array`, which was checked: itself, or a copy enqueued on stream `box`.
+cdef DeviceArray take_device(DeviceArray array, Operand *operand, void *box)
+# TypeError that tells mixed host and device arguments apart from what is no array at all; `first` is the argument that
+# says where the call works.
+cdef int refuse_mixed(object obj, str name, str first, bint device) except -1
 # ValueError where `out` overlaps `source` without being the same array; `exact_allowed` says whether that is fine.
 cdef int refuse_host_overlap(object out, object source, str name, bint exact_allowed) except -1
 cdef int refuse_device_overlap(DeviceArray out, DeviceArray source, str name, bint exact_allowed) except -1 nogil
@@ -35,8 +36,8 @@ cdef int raise_dtype(int code, str name) except -1 nogil
 # TypeError unless `code` is float32, float16 or bfloat16.
 cdef int check_float(int code, str name) except -1 nogil
 cdef tuple shape_of(const Operand *operand)
-# TypeError or ValueError unless `out` has the dtype and the shape of `x`.
-cdef int check_out(const Operand *x, const Operand *out) except -1 nogil
+# TypeError or ValueError unless `out` has the dtype and the shape of `x`, which the caller calls `first`.
+cdef int check_out(const Operand *x, str first, const Operand *out) except -1 nogil
 cdef Stream check_stream(object stream)
 # The caller's own memory behind what was taken in, for overlap checks.
 cdef object array_of(object given, object taken)
@@ -45,6 +46,6 @@ cdef object new_host_like(const Operand *operand, object array)
 cdef int record(DeviceArray array, ascend_cy_stream_t *box) except -1 nogil
 cdef void describe_open(DeviceArray array, Operand *operand) noexcept nogil
 # Checks that `obj` is an open DeviceArray on the stream's device and describes it; enqueues nothing.
-cdef int describe_device(object obj, str name, Operand *operand, ascend_cy_stream_t *box) except -1
+cdef int describe_device(object obj, str name, str first, Operand *operand, ascend_cy_stream_t *box) except -1
 # The same for typed callers, contiguous arrays only.
 cdef int check_device_argument(DeviceArray array, str name, int32_t device) except -1 nogil

@@ -21,16 +21,16 @@ import numpy as np
 cnp.import_array()
 
 
-cdef int refuse_mixed(object obj, str name, bint device) except -1:
+cdef int refuse_mixed(object obj, str name, str first, bint device) except -1:
     if device:
         if isinstance(obj, DeviceArray):
             return 0
         if is_array_like(obj):
-            raise TypeError(f"{name} is in host memory ({type(obj).__name__}) but x is a DeviceArray: "
+            raise TypeError(f"{name} is in host memory ({type(obj).__name__}) but {first} is a DeviceArray: "
                             f"move it with ascend_cy.asarray({name})")
         raise TypeError(f"{name} must be a DeviceArray, got {type(obj).__name__}")
     if isinstance(obj, DeviceArray):
-        raise TypeError(f"{name} is a DeviceArray but x is in host memory: move x with ascend_cy.asarray(x), "
+        raise TypeError(f"{name} is a DeviceArray but {first} is in host memory: move {first} with ascend_cy.asarray({first}), "
                         f"or {name} with {name}.to_numpy()")
     return 0
 
@@ -94,12 +94,7 @@ cdef object take_out(object obj, str name, Operand *operand):
     return array
 
 
-cdef DeviceArray take_device(object obj, str name, Operand *operand, void *box):
-    cdef DeviceArray array
-    refuse_mixed(obj, name, True)
-    array = <DeviceArray>obj
-    if array.buffer is NULL:
-        raise ValueError(f"{name} is closed")
+cdef DeviceArray take_device(DeviceArray array, Operand *operand, void *box):
     if not array.contiguous:
         packed = new_array(array.rank, array.dims, array.code, box)
         copy_device(packed, array, box)
@@ -202,19 +197,19 @@ cdef tuple shape_of(const Operand *operand):
     return tuple([operand.shape[axis] for axis in range(operand.rank)])
 
 
-cdef int check_out(const Operand *x, const Operand *out) except -1 nogil:
+cdef int check_out(const Operand *x, str first, const Operand *out) except -1 nogil:
     cdef int axis
     cdef bint same = out.rank == x.rank
     if out.code != x.code:
         with gil:
-            raise TypeError(f"out must have dtype {name_of(x.code)} like x, got {name_of(out.code)}")
+            raise TypeError(f"out must have dtype {name_of(x.code)} like {first}, got {name_of(out.code)}")
     if same:
         for axis in range(x.rank):
             if out.shape[axis] != x.shape[axis]:
                 same = False
     if not same:
         with gil:
-            raise ValueError(f"out must have shape {shape_of(x)} like x, got {shape_of(out)}")
+            raise ValueError(f"out must have shape {shape_of(x)} like {first}, got {shape_of(out)}")
     return 0
 
 
@@ -262,9 +257,9 @@ cdef void describe_open(DeviceArray array, Operand *operand) noexcept nogil:
     operand.code = array.code
 
 
-cdef int describe_device(object obj, str name, Operand *operand, ascend_cy_stream_t *box) except -1:
+cdef int describe_device(object obj, str name, str first, Operand *operand, ascend_cy_stream_t *box) except -1:
     """Check a device argument without enqueueing anything."""
-    refuse_mixed(obj, name, True)
+    refuse_mixed(obj, name, first, True)
     if (<DeviceArray>obj).buffer is NULL:
         raise ValueError(f"{name} is closed")
     check_device(<DeviceArray>obj, name, ascend_cy_stream_device(box))

@@ -181,13 +181,13 @@ cdef object layernorm_host(object x, object gamma, object beta, double eps, int 
     job.gamma_code = job.beta_code = ACL_FLOAT
     job.mean = job.rstd = NULL
     if gamma is not None:
-        refuse_mixed(gamma, "gamma", False)
+        refuse_mixed(gamma, "gamma", "x", False)
         scale = take_host(gamma, "gamma", &gamma_operand)
         check_weight(&x_operand, &gamma_operand, normalized_ndim, "gamma")
         job.gamma = gamma_operand.data
         job.gamma_code = gamma_operand.code
     if beta is not None:
-        refuse_mixed(beta, "beta", False)
+        refuse_mixed(beta, "beta", "x", False)
         shift = take_host(beta, "beta", &beta_operand)
         check_weight(&x_operand, &beta_operand, normalized_ndim, "beta")
         job.beta = beta_operand.data
@@ -195,9 +195,9 @@ cdef object layernorm_host(object x, object gamma, object beta, double eps, int 
     if out is None:
         out = target = new_host_like(&x_operand, source)
     else:
-        refuse_mixed(out, "out", False)
+        refuse_mixed(out, "out", "x", False)
         out_array = target = take_out(out, "out", &out_operand)
-        check_out(&x_operand, &out_operand)
+        check_out(&x_operand, "x", &out_operand)
         refuse_host_overlap(out_array, array_of(x, source), "x", True)
         refuse_host_overlap(out_array, array_of(gamma, scale), "gamma", False)
         refuse_host_overlap(out_array, array_of(beta, shift), "beta", False)
@@ -236,7 +236,7 @@ cdef object layernorm_device_arrays(object x, object gamma, object beta, double 
     cdef DeviceArray result
     cdef int code
     # Everything is checked on what was passed before anything is enqueued, copies of strided inputs included.
-    describe_device(x, "x", &x_operand, box)
+    describe_device(x, "x", "x", &x_operand, box)
     check_x(&x_operand, normalized_ndim, &job)
     job.eps = eps
     job.gamma = job.beta = NULL
@@ -244,14 +244,14 @@ cdef object layernorm_device_arrays(object x, object gamma, object beta, double 
     job.mean = job.rstd = NULL
     mean = rstd = None
     if gamma is not None:
-        describe_device(gamma, "gamma", &gamma_operand, box)
+        describe_device(gamma, "gamma", "x", &gamma_operand, box)
         check_weight(&x_operand, &gamma_operand, normalized_ndim, "gamma")
     if beta is not None:
-        describe_device(beta, "beta", &beta_operand, box)
+        describe_device(beta, "beta", "x", &beta_operand, box)
         check_weight(&x_operand, &beta_operand, normalized_ndim, "beta")
     if out is not None:
-        describe_device(out, "out", &out_operand, box)
-        check_out(&x_operand, &out_operand)
+        describe_device(out, "out", "x", &out_operand, box)
+        check_out(&x_operand, "x", &out_operand)
         if (<DeviceArray>out).readonly:
             raise ValueError("out is read-only")
         refuse_device_overlap(<DeviceArray>out, <DeviceArray>x, "x", True)
@@ -269,14 +269,14 @@ cdef object layernorm_device_arrays(object x, object gamma, object beta, double 
             rstd.fill(np.nan)
     if job.rows == 0 or job.cols == 0:
         return (result, mean, rstd) if return_stats else result
-    source = take_device(x, "x", &x_operand, box)
+    source = take_device(<DeviceArray>x, &x_operand, box)
     job.x = x_operand.data
     if gamma is not None:
-        scale = take_device(gamma, "gamma", &gamma_operand, box)
+        scale = take_device(<DeviceArray>gamma, &gamma_operand, box)
         job.gamma = gamma_operand.data
         job.gamma_code = gamma_operand.code
     if beta is not None:
-        shift = take_device(beta, "beta", &beta_operand, box)
+        shift = take_device(<DeviceArray>beta, &beta_operand, box)
         job.beta = beta_operand.data
         job.beta_code = beta_operand.code
     target = result if result.contiguous else new_array(result.rank, result.dims, result.code, box)
@@ -464,7 +464,7 @@ cdef int layernorm_device(DeviceArray x, DeviceArray gamma, DeviceArray beta, De
             raise ValueError("x must have at least 1 axis, got an array without axes")
     describe_open(x, &x_operand)
     describe_open(out, &out_operand)
-    check_out(&x_operand, &out_operand)
+    check_out(&x_operand, "x", &out_operand)
     if out.readonly:
         with gil:
             raise ValueError("out is read-only")
