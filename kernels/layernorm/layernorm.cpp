@@ -4,8 +4,9 @@
 //
 // Numbers. Every row is taken relative to a pivot p, its first element: d = x - p, m = mean(d), e = d - m,
 // v = mean(e * e), y = e / sqrt(v + eps) * gamma + beta, mean = p + m. Rows with equal elements give exactly beta, and a
-// mean far from zero costs no digits. All in float; 16-bit types round once, at the end. A row whose squares leave the
-// range of float is found by its variance and done again, scaled by a power of two; other rows pay nothing for it.
+// mean far from zero costs no digits. All in float; 16-bit types round once, at the end. Rows for which that is not enough
+// are found by their mean and variance and done again: scaled by a power of two where squares leave the range of float,
+// around the mean where the pivot lies far from it. Other rows pay nothing for it.
 //
 // Shapes. Whole rows, several to a tile, double buffered: x is read once, y written once, gamma and beta read once a
 // core. Rows that do not fit are split: one pass over their tiles for mean and variance (combined after Chan), one for y.
@@ -21,6 +22,7 @@ constexpr int64_t kLanes = 64;       // floats of one repeat
 constexpr int64_t kBlockFloats = 8;  // floats of one block of 32 bytes
 constexpr int64_t kMostRepeats = 248;
 constexpr int64_t kGroupRows = 32;   // split rows that share one load of gamma and beta
+constexpr float kFarPivot = 16.0f;   // a pivot is far if m * m is above so many variances
 constexpr float kTinyVariance = 8.077935669463161e-28f; // 2^-90: below it squares may have lost digits
 
 __aicore__ inline int64_t RoundUp(int64_t value, int64_t unit)
@@ -104,6 +106,7 @@ public:
         betaType_ = betaType;
         hasMean_ = mean != nullptr;
         hasRstd_ = rstd != nullptr;
+        epsBits_ = eps;
         eps_ = FloatOfDoubleBits(eps);
         invCols_ = FloatOfDoubleBits(invCols);
         xGm_.SetGlobalBuffer((__gm__ T *)x);
@@ -523,16 +526,20 @@ private:
         statQueue_.EnQue(stats);
     }
 
-    // Whether a variance of the tile is not a number to trust. One or two scalars a tile tell.
+    // Whether a row of the tile has to be done again. One or two scalars a tile tell.
     __aicore__ inline bool NeedsRescue(int64_t rows)
     {
         const int32_t n = static_cast<int32_t>(rows);
-        if constexpr (!IsSameType<T, half>::value) { // the squares of float16 stay in range
-            Sub(scratch_, variances_, variances_, n);
-            ReduceSum(scratch_, scratch_, scratch_, n);
-            if (!(scratch_.GetValue(0) == 0.0f)) {
-                return true;
-            }
+        // What m * m has above kFarPivot * v, or NaN where v is not finite: zero for ordinary rows.
+        Mul(scratch_, shifts_, shifts_, n);
+        Muls(parts_, variances_, -kFarPivot, n);
+        Add(scratch_, scratch_, parts_, n);
+        Maxs(scratch_, scratch_, 0.0f, n);
+        Sub(parts_, variances_, variances_, n);
+        Add(scratch_, scratch_, parts_, n);
+        ReduceSum(scratch_, scratch_, scratch_, n);
+        if (!(scratch_.GetValue(0) == 0.0f)) {
+            return true;
         }
         if (eps_ >= kTinyVariance) {
             return false;
@@ -540,7 +547,7 @@ private:
         ReduceMin(scratch_, variances_, parts_, n);
         return scratch_.GetValue(0) < kTinyVariance;
     }
-    __aicore__ inline bool Suspicious(float variance) const
+    __aicore__ inline bool OutOfRange(float variance) const
     {
         return !IsFinite(variance) || (eps_ < kTinyVariance && variance < kTinyVariance);
     }
@@ -549,7 +556,9 @@ private:
                                       const LocalTensor<float> &stats, int64_t row, int64_t rows)
     {
         for (int64_t r = 0; r < rows; ++r) {
-            if (Suspicious(variances_.GetValue(static_cast<uint32_t>(r)))) {
+            const float variance = variances_.GetValue(static_cast<uint32_t>(r));
+            const float shift = shifts_.GetValue(static_cast<uint32_t>(r));
+            if (OutOfRange(variance) || shift * shift > kFarPivot * variance) {
                 RescueRow(x, a[r * pitch_], b[r * pitch_], stats, row + r, r);
             }
         }
@@ -582,7 +591,11 @@ private:
         const float largest = scratch_.GetValue(0);
         const float scale = largest == 0.0f ? 1.0f : ScaleFor(largest);
         Muls(a, a, scale, n);
-        const float pivot = a.GetValue(0);
+        // The first element leads to a pivot near the mean; of equal elements it is the mean.
+        float pivot = a.GetValue(0);
+        Adds(b, a, -pivot, n);
+        RowSums(scratch_, b, 1);
+        pivot += scratch_.GetValue(0) * invCols_;
         Adds(a, a, -pivot, n);
         RowSums(scratch_, a, 1);
         const float shift = scratch_.GetValue(0) * invCols_;
@@ -590,11 +603,22 @@ private:
         Mul(a, b, b, n);
         RowSums(scratch_, a, 1);
         const float variance = scratch_.GetValue(0) * invCols_;
-        const float eps = eps_ * scale * scale;
+        const float eps = ScaledEps(scale);
         multipliers_.SetValue(place, RootOf(variance, eps));
         stats.SetValue(place, (pivot + shift) * ReciprocalOfPower(scale));
         stats.SetValue(static_cast<uint32_t>(numbers_ + r),
                        variance + eps == 0.0f ? FloatOfBits(0x7f800000u) : RootOf(variance, eps) * scale);
+    }
+
+    // eps * scale * scale for a power of two, also where eps itself is below the range of float.
+    __aicore__ inline float ScaledEps(float scale) const
+    {
+        if (epsBits_ == 0) {
+            return 0.0f;
+        }
+        const int64_t exponent = static_cast<int64_t>(BitsOfFloat(scale) >> 23) - 127;
+        const int64_t bits = static_cast<int64_t>(epsBits_) + exponent * 2 * (int64_t(1) << 52);
+        return bits > 0 ? FloatOfDoubleBits(static_cast<uint64_t>(bits)) : 0.0f;
     }
 
     // 1 / sqrt(variance + eps), and 0 where nothing deviates: then every deviation is 0 and so is the result.
@@ -667,20 +691,21 @@ private:
     // Mean and variance of a row over its tiles.
     __aicore__ inline void SplitStats(int64_t row, RowStats &stats)
     {
-        float variance = SplitMoments(row, 1.0f, stats);
-        stats.mean = stats.pivot + stats.shift;
-        float eps = eps_;
-        if (Suspicious(variance)) {
+        float variance = SplitMoments(row, 1.0f, false, stats);
+        if (OutOfRange(variance)) {
             const float largest = SplitLargest(row);
             if (IsFinite(largest)) {
-                const float scale = largest == 0.0f ? 1.0f : ScaleFor(largest);
-                variance = SplitMoments(row, scale, stats);
-                eps = eps_ * scale * scale;
-                stats.mean = (stats.pivot + stats.shift) * ReciprocalOfPower(scale);
+                variance = SplitMoments(row, largest == 0.0f ? 1.0f : ScaleFor(largest), false, stats);
             } else {
                 variance = FloatOfBits(0x7fc00000u);
             }
         }
+        if (stats.shift * stats.shift > kFarPivot * variance) {
+            stats.pivot += stats.shift;
+            variance = SplitMoments(row, stats.scale, true, stats);
+        }
+        const float eps = ScaledEps(stats.scale);
+        stats.mean = (stats.pivot + stats.shift) * ReciprocalOfPower(stats.scale);
         stats.multiplier = RootOf(variance, eps);
         stats.rstd = variance + eps == 0.0f ? FloatOfBits(0x7f800000u) : stats.multiplier * stats.scale;
         if (hasMean_ || hasRstd_) {
@@ -692,8 +717,8 @@ private:
         }
     }
 
-    // Fills scale, pivot and shift; returns the variance of the scaled row.
-    __aicore__ inline float SplitMoments(int64_t row, float scale, RowStats &stats)
+    // Fills scale, shift and, unless it is given, pivot; returns the variance of the scaled row.
+    __aicore__ inline float SplitMoments(int64_t row, float scale, bool pivotGiven, RowStats &stats)
     {
         float done = 0.0f;
         float mean = 0.0f;
@@ -710,7 +735,7 @@ private:
             LocalTensor<T> y = yQueue_.template AllocTensor<T>();
             const LocalTensor<float> a = WidenedSlice(x, scale, n);
             const LocalTensor<float> b = ResultTile(y);
-            if (column == 0) {
+            if (column == 0 && !pivotGiven) {
                 stats.pivot = a.GetValue(0);
             }
             const float size = static_cast<float>(count);
@@ -804,6 +829,7 @@ private:
     int64_t betaType_ = 0;
     bool hasMean_ = false;
     bool hasRstd_ = false;
+    uint64_t epsBits_ = 0; // as the caller gave it
     float eps_ = 0.0f;
     float invCols_ = 0.0f;
 };

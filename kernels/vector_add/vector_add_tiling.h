@@ -58,4 +58,43 @@ static inline uint32_t vector_add_cpu_tiling(int64_t n, int64_t itemsize, int64_
     return (uint32_t)(n / per_block + (n % per_block != 0));
 }
 
+// ---- npu and sim --------------------------------------------------------------------------------------------------
+// What one vector core of Ascend 910B leaves to a kernel: 192 KiB without the message box at the end.
+#define VECTOR_ADD_NPU_UB_BYTES (192 * 1024 - 256)
+// Blocks and steps begin at multiples of 512 bytes, where the memory is fastest.
+#define VECTOR_ADD_NPU_GRAIN_BYTES 512
+#define VECTOR_ADD_NPU_LEAST_BLOCK_BYTES 4096
+// Elements of one step: two buffers each for a, b and y; for 16-bit types two floats more, in which bfloat16 is added.
+#define VECTOR_ADD_NPU_BYTES_PER_ELEMENT(itemsize) (6 * (itemsize) + ((itemsize) == 2 ? 8 : 0))
+
+// Fills n, elements_per_block and tile_elements for the Ascend C kernels and returns the number of blocks to launch: 0
+// where there is nothing to do, never more than `vector_cores` or 65535.
+static inline uint32_t vector_add_npu_tiling_for(int64_t n, int64_t itemsize, int64_t vector_cores, int64_t ub_bytes,
+                                                 VectorAddArgs *args) {
+    args->n = n;
+    args->elements_per_block = n > 0 ? n : 0;
+    args->tile_elements = 0;
+    if (n <= 0) return 0;
+    if (vector_cores < 1) vector_cores = 1;
+    if (vector_cores > 65535) vector_cores = 65535;
+    const int64_t grain = VECTOR_ADD_NPU_GRAIN_BYTES / itemsize;
+    const int64_t least = VECTOR_ADD_NPU_LEAST_BLOCK_BYTES / itemsize;
+    int64_t per_block = n / vector_cores + (n % vector_cores != 0);
+    if (per_block < least) per_block = least;
+    if (per_block > n) per_block = n;
+    if (per_block < n && per_block % grain != 0) per_block += grain - per_block % grain;
+    if (per_block > n) per_block = n;
+    args->elements_per_block = per_block;
+    int64_t tile = ub_bytes / VECTOR_ADD_NPU_BYTES_PER_ELEMENT(itemsize) / grain * grain;
+    if (tile < grain) tile = grain;
+    if (tile > per_block) tile = (per_block + grain - 1) / grain * grain;
+    args->tile_elements = tile;
+    return (uint32_t)(n / per_block + (n % per_block != 0));
+}
+
+#define VECTOR_ADD_HAS_NPU_TILING 1
+static inline uint32_t vector_add_npu_tiling(int64_t n, int64_t itemsize, int64_t vector_cores, VectorAddArgs *args) {
+    return vector_add_npu_tiling_for(n, itemsize, vector_cores, VECTOR_ADD_NPU_UB_BYTES, args);
+}
+
 #endif // ASCEND_CY_VECTOR_ADD_TILING_H

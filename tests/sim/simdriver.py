@@ -226,3 +226,39 @@ class Binary:
         text = ctypes.create_string_buffer(size + 1)
         library().driver_report(self._handle, text, size + 1)
         return json.loads(text.value.decode())
+
+
+class Tiling:
+    """A tiling header compiled on its own: fill(args, five integers) returns the number of blocks."""
+
+    def __init__(self, path: Path, has_extra: bool):
+        self._library = ctypes.CDLL(str(path))
+        self._library.tiling_fill.restype = ctypes.c_uint32
+        if has_extra:
+            self._library.tiling_extra.restype = ctypes.c_int64
+
+    def fill(self, args: ctypes.Structure, *numbers: int) -> int:
+        return self._library.tiling_fill(*(ctypes.c_int64(n) for n in numbers), ctypes.byref(args))
+
+    def extra(self, *numbers: int) -> int:
+        return self._library.tiling_extra(*(ctypes.c_int64(n) for n in numbers))
+
+
+def tiling_library(op: str, struct_name: str, call: str, extra: str | None = None) -> Tiling:
+    """`call` uses a, b, c, d, e and args; `extra` names a function of two integers."""
+    header = ROOT / "kernels" / op / f"{op}_tiling.h"
+    text = (f'#include "{header}"\n'
+            f"unsigned tiling_fill(int64_t a, int64_t b, int64_t c, int64_t d, int64_t e, {struct_name} *args)\n"
+            f"{{ (void)e; return {call}; }}\n")
+    if extra:
+        text += f"int64_t tiling_extra(int64_t a, int64_t b) {{ return {extra}(a, b); }}\n"
+    target = cache_dir() / f"tiling-{op}-{_digest(text, header.read_text())}.so"
+    if not target.exists():
+        source = target.with_suffix(f".{os.getpid()}.c")
+        source.write_text(text)
+        partial = target.with_suffix(f".{os.getpid()}.so")
+        _run([os.environ.get("CC") or "cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-fPIC", "-shared",
+              str(source), "-o", str(partial)])
+        partial.rename(target)
+        source.unlink()
+    return Tiling(target, extra is not None)
