@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "ascendcl_cpu.h"
 #include "settings.h"
 #include "stream.h"
 
