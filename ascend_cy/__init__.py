@@ -10,6 +10,7 @@ import os as _os
 
 from ascend_cy._build_info import version as __version__
 from ascend_cy._core import (
+    Device,
     DeviceArray,
     Event,
     Stream,
@@ -25,6 +26,7 @@ from ascend_cy._core import (
     from_pointer,
     full,
     has,
+    is_initialized,
     live_objects,
     memory_stats,
     ones,
@@ -45,6 +47,7 @@ from ascend_cy.errors import (
 __all__ = [
     "AclError",
     "AscendCyResourceWarning",
+    "Device",
     "DeviceArray",
     "DeviceMemoryError",
     "DeviceNotFoundError",
@@ -66,6 +69,7 @@ __all__ = [
     "get_include",
     "get_library_dir",
     "has",
+    "is_initialized",
     "layernorm",
     "live_objects",
     "memory_stats",

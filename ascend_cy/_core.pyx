@@ -3,12 +3,14 @@
 cimport numpy as cnp
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 
+from ascend_cy cimport _acl
 from ascend_cy._dtypes cimport parse_dtype
 from ascend_cy._host cimport *
-from ascend_cy._status cimport check, text, wait_device
-from ascend_cy._stream cimport Event, Stream, device_index, drop_passed, release_interpreter
+from ascend_cy._status cimport check, check_acl, text, wait_device
+from ascend_cy._stream cimport Event, Stream, device_index, drop_passed, release_interpreter, restore
 
 import atexit
+import threading
 
 import numpy as np
 
@@ -81,6 +83,110 @@ def device_count():
         code = ascend_cy_device_count(&count)
     check(code)
     return count
+
+
+def is_initialized():
+    """Whether the device library was initialised in this process. Neither loads nor initialises anything.
+
+    Returns
+    -------
+    bool
+        False in a forked child, and after the interpreter's exit functions ran.
+    """
+    return bool(ascend_cy_is_initialized())
+
+
+_entered_devices = threading.local()
+
+
+class Device:
+    """A device by its number. As a context manager it is the thread's current device inside the block.
+
+    New streams and events, and work without a stream, go to the current device; leaving the block goes back to the device
+    and the stream that were current before.
+
+    Parameters
+    ----------
+    index : int, optional
+        The thread's current device by default.
+
+    Attributes
+    ----------
+    index : int
+        The device's number.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is no such device.
+
+    Examples
+    --------
+    >>> import ascend_cy
+    >>> with ascend_cy.Device(0):
+    ...     x = ascend_cy.zeros(4)
+    >>> x.device
+    0
+    """
+
+    def __init__(self, index=None):
+        self.index = device_index(index)
+
+    @property
+    def name(self):
+        """str: Name of the SoC, such as Ascend910B1."""
+        cdef const char *name
+        with self:
+            name = _acl.aclrtGetSocName()
+        return text(name)
+
+    def memory(self):
+        """Free and total bytes of the device's memory.
+
+        Returns
+        -------
+        free, total : int
+        """
+        cdef size_t free = 0
+        cdef size_t total = 0
+        with self:
+            check_acl(_acl.aclrtGetMemInfo(_acl.ACL_HBM_MEM, &free, &total), b"aclrtGetMemInfo")
+        return free, total
+
+    def synchronize(self):
+        """Wait until all work of the device has passed, without the GIL; Ctrl-C raises KeyboardInterrupt."""
+        with self:
+            synchronize()
+
+    def __enter__(self):
+        cdef int32_t index = self.index
+        cdef int32_t before
+        cdef int code
+        check(ascend_cy_current_device(&before))
+        stack = getattr(_entered_devices, "stack", None)
+        if stack is None:
+            stack = _entered_devices.stack = []
+        previous = current_stream()
+        with nogil:
+            code = ascend_cy_set_device(index)
+            if code == 0 and index != before:
+                code = ascend_cy_set_current_stream(NULL)
+        check(code)
+        stack.append((before, previous))
+        return self
+
+    def __exit__(self, *exc_info):
+        before, previous = _entered_devices.stack.pop()
+        restore(before, previous)
+
+    def __eq__(self, other):
+        return self.index == other.index if isinstance(other, Device) else NotImplemented
+
+    def __hash__(self):
+        return hash((Device, self.index))
+
+    def __repr__(self):
+        return f"Device({self.index})"
 
 
 def has(function):

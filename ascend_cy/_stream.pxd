@@ -28,3 +28,5 @@ cdef int device_index(object device) except -1
 # *Private*: a reference to `owner` in C's hands, and its release from any thread (NULL is allowed).
 cdef void *hold_owner(object owner) except NULL
 cdef void drop_later(void *entry) noexcept nogil
+# *Private*: makes a device and a stream current in this thread again.
+cdef int restore(int device, Stream stream) except -1

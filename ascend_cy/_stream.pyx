@@ -200,6 +200,19 @@ cdef void release_stream(Stream stream) noexcept:
 _entered = threading.local()
 
 
+cdef int restore(int device, Stream stream) except -1:
+    """Make `device` and `stream` current in this thread again."""
+    cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>stream.box
+    cdef int code
+    if ascend_cy_stream_handle(box) is NULL:
+        box = NULL  # no stream was set: go back to following the thread's device
+    with nogil:
+        code = ascend_cy_set_device(device)
+        if code == 0:
+            code = ascend_cy_set_current_stream(box)
+    return check(code)
+
+
 cdef class Stream:
     """A stream of device work, run in order and asynchronously to the host and to other streams.
 
@@ -448,19 +461,8 @@ cdef class Stream:
         return self
 
     def __exit__(self, *exc_info):
-        cdef Stream previous
-        cdef ascend_cy_stream_t *box
-        cdef int32_t device
-        cdef int code
         device, previous = _entered.stack.pop()
-        box = <ascend_cy_stream_t *>previous.box
-        if ascend_cy_stream_handle(box) is NULL:
-            box = NULL  # no stream was set: go back to following the thread's device
-        with nogil:
-            code = ascend_cy_set_device(device)
-            if code == 0:
-                code = ascend_cy_set_current_stream(box)
-        check(code)
+        restore(device, previous)
 
     def __eq__(self, other):
         if not isinstance(other, Stream):

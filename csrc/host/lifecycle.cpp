@@ -148,3 +148,5 @@ void ascend_cy_shutdown(void)
     if (must_finalize && callbacks_stopped)
         device_table.aclFinalize();
 }
+
+int ascend_cy_is_initialized(void) { return ascend_cy::device_usable() && !ascend_cy_is_forked_child(); }

@@ -44,6 +44,9 @@ ASCEND_CY_API const ascend_cy_device_info_t *ascend_cy_device_info(void);
 /* Loads as above and calls aclInit, once per process ("already initialised" is success). */
 ASCEND_CY_API int ascend_cy_init(void);
 
+/* 1 once ascend_cy_init succeeded, until ascend_cy_shutdown; 0 in a forked child. Loads nothing. */
+ASCEND_CY_API int ascend_cy_is_initialized(void);
+
 /* Makes sure the calling thread has a current context: leaves one that is there alone, else sets device 0. */
 ASCEND_CY_API int ascend_cy_ensure_context(void);
 /* Device of the calling thread (ensures a context first). */
