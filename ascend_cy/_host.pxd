@@ -23,6 +23,7 @@ cdef extern from "ascend_cy/runtime.h" nogil:
 
     const ascend_cy_device_info_t *ascend_cy_device_info() noexcept
     int ascend_cy_init() noexcept
+    int ascend_cy_is_initialized() noexcept
     int ascend_cy_ensure_context() noexcept
     int ascend_cy_current_device(int32_t *device) noexcept
     int ascend_cy_set_device(int32_t device) noexcept
@@ -117,3 +118,4 @@ cdef extern from "ascend_cy/launch.h" nogil:
     int ascend_cy_layernorm(const void *x, const void *gamma, const void *beta, void *y, float *mean,
                             float *rstd, int64_t rows, int64_t cols, int dtype, int gamma_dtype,
                             int beta_dtype, double eps, void *stream) noexcept
+    int ascend_cy_vector_add(const void *a, const void *b, void *y, int64_t n, int dtype, void *stream) noexcept
