@@ -12,6 +12,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +40,7 @@ def compiler() -> str | None:
 
 def cache_dir() -> Path:
     """Where compiled binaries stay between test runs."""
-    base = Path(os.environ.get("ASCEND_CY_TEST_CACHE", "/tmp/ascend_cy-sim-tests"))
+    base = Path(os.environ.get("ASCEND_CY_TEST_CACHE") or Path(tempfile.gettempdir()) / f"ascend_cy-sim-{os.getuid()}")
     base.mkdir(parents=True, exist_ok=True)
     return base
 

@@ -5,7 +5,7 @@
 #ifndef ASCENDC_SIM_DATA_COPY_H
 #define ASCENDC_SIM_DATA_COPY_H
 
-#include "vector_fill.h"
+#include "vector_permute.h"
 
 namespace AscendC {
 
