@@ -27,6 +27,34 @@ ASCEND_CY_API int ascend_cy_layernorm(const void *x, const void *gamma, const vo
                                       float *rstd, int64_t rows, int64_t cols, int dtype, int gamma_dtype,
                                       int beta_dtype, double eps, aclrtStream stream);
 
+/* y = a + b over n contiguous elements. dtype of all three: ACL_FLOAT, ACL_FLOAT16 and ACL_BF16 (added in
+ * float32, rounded once), or ACL_INT32 (modulo 2^32). y may equal a, b or both, otherwise it must overlap
+ * neither. n = 0 enqueues nothing. */
+ASCEND_CY_API int ascend_cy_vector_add(const void *a, const void *b, void *y, int64_t n, int dtype,
+                                       aclrtStream stream);
+
+/* A batch of matrices that are read. Strides count elements and may be 0 or negative: batch_stride 0 uses
+ * one matrix for the whole batch, row_stride 1 is a transposed matrix. Fastest where row_stride or
+ * col_stride is 1; other matrices are copied by the `cpu` kernel, piece by piece. The stride of a size of 1
+ * is not used. */
+typedef struct ascend_cy_matrices {
+    const void *data; /* element [0, 0] of the first */
+    int64_t batch_stride;
+    int64_t row_stride;
+    int64_t col_stride;
+} ascend_cy_matrices_t;
+
+/* c[i] = a[i] * b[i] for i < batch; a[i] is (m, k), b[i] is (k, n), c[i] is (m, n). dtype of all three:
+ * ACL_FLOAT, ACL_FLOAT16 or ACL_BF16; sums are float32, rounded once to a 16-bit dtype. Rows of c are
+ * contiguous, c_row_stride >= n elements apart where m > 1; its matrices are c_batch_stride elements apart,
+ * at least what one spans, where batch > 1. (A c with contiguous columns: swap a and b, m and n, and the
+ * strides of rows and columns.) c is only written, and the memory from its first to its last element must
+ * not overlap that of a or b. k = 0 writes zeros and looks at neither data pointer; batch, m or n = 0
+ * enqueues nothing. The structures are read before it returns. */
+ASCEND_CY_API int ascend_cy_matmul(const ascend_cy_matrices_t *a, const ascend_cy_matrices_t *b, void *c,
+                                   int64_t c_row_stride, int64_t c_batch_stride, int64_t batch, int64_t m,
+                                   int64_t n, int64_t k, int dtype, aclrtStream stream);
+
 #ifdef __cplusplus
 }
 #endif
