@@ -217,6 +217,7 @@ aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void *args)
     if (fn == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "fn is NULL");
     Stream *target;
     RETURN_IF_ERROR(find_stream(stream, &target));
+    if (has_host_function_thread(*target)) return submit_to_host_function_thread(*target, fn, args);
     return submit(*target, HostFunctionTask(fn, args));
 }
 

@@ -47,8 +47,13 @@ bool run_exception_callbacks(Stream &stream, Task *task);
 /* What exception callbacks may ask about a task that ran in the caller's thread and will be gone. */
 Task *keep_failed_task(const Task &task);
 
-/* A stream is destroyed: its subscription ends. */
+/* ---- report.cpp ---- */
+
+/* A stream is destroyed: its subscriptions end. */
 void forget_report_stream(Stream &stream);
+/* Whether a thread of the user runs the host functions of the stream (aclrtSubscribeHostFunc). */
+bool has_host_function_thread(Stream &stream);
+aclError submit_to_host_function_thread(Stream &stream, void (*function)(void *), void *argument);
 
 } // namespace acl_cpu
 #endif

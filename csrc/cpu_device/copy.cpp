@@ -225,6 +225,8 @@ aclError check_kind(aclrtMemcpyKind kind)
     return ACL_SUCCESS;
 }
 
+} // namespace
+
 aclError check_count(size_t count, size_t most, const char *most_name)
 {
     if (LIKELY(count <= most)) return ACL_SUCCESS;
@@ -239,7 +241,10 @@ aclError enqueue_fill(Stream &stream, void *dst, uint32_t value, unsigned width,
     return submit(stream, std::move(task));
 }
 
-} // namespace
+void wait_for_link(Device &device, Direction direction, size_t bytes)
+{
+    if (int link = link_of(direction)) sleep_until(reserve_link(device, link > 0, bytes));
+}
 
 aclError enqueue_copy(Stream &stream, void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width, size_t rows,
                       const Sides &sides)
@@ -273,7 +278,7 @@ aclError aclrtMemcpy(void *dst, size_t dest_max, const void *src, size_t count, 
     Sides sides;
     RETURN_IF_ERROR(look_at_sides(dst, count, src, count, kind, false, &sides));
     copy_bytes(dst, src, count);
-    if (int link = link_of(sides.direction)) sleep_until(reserve_link(*context->device, link > 0, count));
+    wait_for_link(*context->device, sides.direction, count);
     return ACL_SUCCESS;
 }
 

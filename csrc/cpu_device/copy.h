@@ -39,12 +39,13 @@ void fill_bytes(void *dst, uint32_t value, unsigned width, size_t bytes);
 /* Expected time of moving bytes on one thread. */
 inline uint64_t copy_cost_ns(uint64_t bytes) { return bytes / 8 + 20; }
 
-/* Waits for the stream and does `work` in order, in the calling thread. */
-template <class Work> aclError run_in_order(Stream &stream, Work work);
-
-/* A copy of rows on a stream (rows == 1: a plain one). */
+/* A copy of rows on a stream (rows == 1: a plain one). With pageable host memory it is done on return. */
 aclError enqueue_copy(Stream &stream, void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width, size_t rows,
                       const Sides &sides);
+aclError enqueue_fill(Stream &stream, void *dst, uint32_t value, unsigned width, size_t bytes);
+/* Waits, in the calling thread, as long as an emulated link takes for a copy. */
+void wait_for_link(Device &device, Direction direction, size_t bytes);
+aclError check_count(size_t count, size_t most, const char *most_name);
 
 } // namespace acl_cpu
 #endif

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "mempool.h"
 #include "settings.h"
 #include "stream.h"
 
@@ -68,6 +69,7 @@ aclError synchronize_device(Device &device, uint64_t deadline)
         if (first == ACL_SUCCESS) first = error;
         if (error == ACL_ERROR_RT_STREAM_SYNC_TIMEOUT) return error;
     }
+    trim_pools_if_any(device);
     return first;
 }
 

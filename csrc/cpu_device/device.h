@@ -41,6 +41,7 @@ struct Device {
     std::atomic<uint32_t> limit_vector{0};
     std::atomic<uint64_t> peers{0};  /* bit i: device i may be accessed from here */
     std::atomic<int32_t> overflow_mode{1}; /* ACL_RT_OVERFLOW_MODE_INFNAN */
+    std::atomic<uint32_t> core_faults{0};  /* kernels that failed since aclrtRepairError */
 
     /* ---- emulated links: when the last copy of each direction ends ---- */
     std::atomic<uint64_t> upload_busy_until{0};
@@ -90,6 +91,9 @@ void make_current(Context *context);
 std::vector<void *> streams_of(Device &device);
 /* Waits for all streams of the device and gives the first error. */
 aclError synchronize_device(Device &device, uint64_t deadline);
+
+/* The error of a context in which a stream stopped at a failure. */
+aclError context_failure(const Context &context);
 
 /* Copies of `bytes` on an emulated link end at the returned time (0: at once). */
 uint64_t reserve_link(Device &device, bool upload, uint64_t bytes);

@@ -27,8 +27,8 @@ namespace acl_cpu {
 struct Context;
 struct ThreadExtras;
 
-/* What a call needs to know about its thread. Constant-initialised and trivially destructible, so that it can live
- * in static TLS: reading it costs one instruction, and it outlives every destructor of the thread. */
+/* What a call needs to know about its thread. Plain data in static TLS (hence __thread, which needs no check for an
+ * initialiser): reading it costs one instruction, and it outlives every destructor of the thread. */
 struct ThreadState {
     const char *api;      /* the exported function now running, for messages */
     Context *context;     /* current context; may be stale, compare its tag with context_tag */
@@ -39,7 +39,7 @@ struct ThreadState {
     ThreadExtras *extras; /* rarely used parts, made on demand */
 };
 
-extern __attribute__((tls_model("initial-exec"))) thread_local ThreadState t_state;
+extern __thread ThreadState t_state __attribute__((tls_model("initial-exec")));
 
 /* Reasons to stop at the door. Almost always 0, so the test costs a load and a predicted branch. */
 enum : uint32_t { GATE_FAULTS = 1u << 0, GATE_FORKED = 1u << 1 };

@@ -11,7 +11,7 @@
 
 namespace acl_cpu {
 
-thread_local ThreadState t_state = {};
+__thread ThreadState t_state __attribute__((tls_model("initial-exec"))) = {};
 std::atomic<uint32_t> g_gate{0};
 
 /* The parts that own memory. Freed by a pthread key, whose destructors run after those of C++ thread_local objects:

@@ -7,7 +7,7 @@
 #include "log.h"
 #include "pool.h"
 #include "stream.h"
-#include "timer.h"
+#include "waiting.h"
 
 namespace acl_cpu {
 
@@ -22,10 +22,9 @@ void Event::release()
 }
 
 /* The stream waits for a ticket. */
-struct EventWaitTask final : Task {
-    EventWaitTask(Event *waited, uint64_t of, uint64_t seconds) : event(waited), ticket(of), timeout_s(seconds) {}
-    EventWaitTask(EventWaitTask &&other) noexcept
-        : Task(std::move(other)), event(other.event), ticket(other.ticket), timeout_s(other.timeout_s)
+struct EventWaitTask final : WaitingTask {
+    EventWaitTask(Event *waited, uint64_t of, uint64_t limit_ns) : WaitingTask(limit_ns), event(waited), ticket(of) {}
+    EventWaitTask(EventWaitTask &&other) noexcept : WaitingTask(std::move(other)), event(other.event), ticket(other.ticket)
     {
         event->retain();
         event->waits_under_way.fetch_add(1);
@@ -47,21 +46,14 @@ struct EventWaitTask final : Task {
         if (event->is_done(ticket) || cancelled.load(std::memory_order_seq_cst)) return Step::Done;
         event->waiting.push_back(this);
         on.blocked_on.store(event->recorder, std::memory_order_relaxed);
-        if (timeout_s != 0) {
-            timer = Timer::instance().add(now_ns() + timeout_s * 1000000000u, [handle = on.handle(), task = id] {
-                end_current(handle, task, ACL_ERROR_RT_WAIT_TIMEOUT, "the wait for an event took longer than its timeout");
-            });
-        }
+        begin_timeout(on);
         return Step::Pending;
     }
 
     bool withdraw() override
     {
         std::lock_guard<std::mutex> hold(event->lock);
-        auto &list = event->waiting;
-        auto found = std::find(list.begin(), list.end(), this);
-        if (found == list.end()) return false;
-        list.erase(found);
+        if (!take_out(event->waiting, this)) return false;
         detach();
         return true;
     }
@@ -70,13 +62,11 @@ struct EventWaitTask final : Task {
     void detach()
     {
         stream->blocked_on.store(nullptr, std::memory_order_relaxed);
-        if (timeout_s != 0) Timer::instance().cancel(timer);
+        end_timeout();
     }
 
     Event *const event;
     const uint64_t ticket;
-    const uint64_t timeout_s;
-    Timer::Id timer = 0;
     bool owns_reference = false;
 };
 
@@ -153,8 +143,15 @@ struct EventRecordTask final : Task {
         return Step::Done;
     }
 
-    /* A stream that stopped must not hold up others for ever. */
-    void drop() override { start(*where); }
+    /* A stream that drops its work must not hold up others for ever. */
+    void drop() override
+    {
+        {
+            std::lock_guard<std::mutex> hold(event->lock);
+            event->aborted = ticket;
+        }
+        start(*where);
+    }
 
     Event *const event;
     Stream *const where;
@@ -273,7 +270,7 @@ aclError stream_wait(aclrtStream stream, aclrtEvent handle, uint64_t timeout_s)
         if (event->was_reset) ++ticket; /* the next record */
         else if (event->is_done(ticket)) return ACL_SUCCESS;
     }
-    return submit(*target, EventWaitTask(event, ticket, timeout_s));
+    return submit(*target, EventWaitTask(event, ticket, timeout_s * 1000000000u));
 }
 
 aclError synchronize_event(Event &event, uint64_t deadline)
@@ -315,7 +312,15 @@ aclError synchronize_event(Event &event, uint64_t deadline)
         }
         park_until(&event, std::min(deadline, give_up), done);
     }
+    bool aborted;
+    {
+        std::lock_guard<std::mutex> hold(event.lock);
+        aborted = event.aborted == ticket;
+    }
     event.release();
+    if (result == ACL_SUCCESS && aborted) {
+        return fail(ACL_ERROR_RT_STREAM_ABORT, "the record of event %d was dropped with the work of its stream", event.id);
+    }
     return result;
 }
 
@@ -382,7 +387,7 @@ aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream)
 aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event)
 {
     ACL_ENTRY();
-    return stream_wait(stream, event, 0);
+    return stream_wait(stream, event, g_op_wait_timeout_s.load(std::memory_order_relaxed));
 }
 
 aclError aclrtStreamWaitEventWithTimeout(aclrtStream stream, aclrtEvent event, int32_t timeout)
@@ -441,7 +446,8 @@ aclError aclrtSynchronizeEvent(aclrtEvent event)
     RETURN_IF_ERROR(find_event(event, "event", &target));
     Context *context;
     RETURN_IF_ERROR(require_context(&context));
-    return synchronize_event(*target, NO_DEADLINE);
+    RETURN_IF_ERROR(synchronize_event(*target, NO_DEADLINE));
+    return context_failure(*context);
 }
 
 aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout)
@@ -454,7 +460,8 @@ aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout)
     RETURN_IF_ERROR(find_event(event, "event", &target));
     Context *context;
     RETURN_IF_ERROR(require_context(&context));
-    return synchronize_event(*target, deadline_in_ms(timeout));
+    RETURN_IF_ERROR(synchronize_event(*target, deadline_in_ms(timeout)));
+    return context_failure(*context);
 }
 
 namespace {

@@ -38,6 +38,7 @@ struct Event {
     uint64_t issued = 0;                /* ticket of the newest record, 0: never recorded */
     std::vector<uint64_t> outstanding;  /* tickets not yet done */
     std::vector<EventWaitTask *> waiting;
+    uint64_t aborted = 0;               /* newest ticket that was dropped */
     uint64_t timestamp_ns = 0;          /* of the newest record that is done */
     bool has_timestamp = false;
     bool was_reset = false;             /* since the newest record */

@@ -250,6 +250,53 @@ aclError aclrtDeviceGetBareTgid(int32_t *pid)
     return ACL_SUCCESS;
 }
 
+/* User, logic and physical ids are the same here: there is no selection of visible devices. */
+namespace {
+aclError same_id(int32_t id, int32_t *other)
+{
+    REQUIRE(other != nullptr, "the result is NULL");
+    if (require_device(id) == nullptr) return ACL_ERROR_RT_INVALID_DEVICEID;
+    *other = id;
+    return ACL_SUCCESS;
+}
+} // namespace
+
+aclError aclrtGetLogicDevIdByUserDevId(int32_t user_devid, int32_t *logic_dev_id)
+{
+    ACL_ENTRY();
+    return same_id(user_devid, logic_dev_id);
+}
+
+aclError aclrtGetUserDevIdByLogicDevId(int32_t logic_dev_id, int32_t *user_devid)
+{
+    ACL_ENTRY();
+    return same_id(logic_dev_id, user_devid);
+}
+
+aclError aclrtGetLogicDevIdByPhyDevId(int32_t phy_dev_id, int32_t *logic_dev_id)
+{
+    ACL_ENTRY();
+    return same_id(phy_dev_id, logic_dev_id);
+}
+
+aclError aclrtGetPhyDevIdByLogicDevId(int32_t logic_dev_id, int32_t *phy_dev_id)
+{
+    ACL_ENTRY();
+    return same_id(logic_dev_id, phy_dev_id);
+}
+
+aclError aclrtGetUserDevIdByPhyDevId(int32_t phy_dev_id, int32_t *user_dev_id)
+{
+    ACL_ENTRY();
+    return same_id(phy_dev_id, user_dev_id);
+}
+
+aclError aclrtGetPhyDevIdByUserDevId(int32_t user_dev_id, int32_t *phy_dev_id)
+{
+    ACL_ENTRY();
+    return same_id(user_dev_id, phy_dev_id);
+}
+
 /* ---- peers ---- */
 
 aclError aclrtDeviceCanAccessPeer(int32_t *can_access_peer, int32_t device_id, int32_t peer_device_id)

@@ -5,7 +5,7 @@
 #include "kernel.h"
 
 #include <dlfcn.h>
-#include <sched.h>
+#include <link.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -354,5 +354,41 @@ aclError aclrtFunctionGetParamInfo(const void *func, size_t param_index, size_t 
     }
     *param_offset = desc->params[param_index].offset;
     if (param_size != nullptr) *param_size = desc->params[param_index].size;
+    return ACL_SUCCESS;
+}
+
+aclError aclrtGetFunctionAddr(aclrtFuncHandle func_handle, void **aic_addr, void **aiv_addr)
+{
+    ACL_ENTRY();
+    REQUIRE_NOT_NULL(func_handle);
+    REQUIRE_NOT_NULL(aic_addr);
+    REQUIRE_NOT_NULL(aiv_addr);
+    Function *function;
+    RETURN_IF_ERROR(find_function(func_handle, &function));
+    void *entry = reinterpret_cast<void *>(function->desc->entry);
+    *aic_addr = function->desc->core_kind != ASCEND_KERNEL_CORE_VECTOR ? entry : nullptr;
+    *aiv_addr = function->desc->core_kind != ASCEND_KERNEL_CORE_CUBE ? entry : nullptr;
+    return ACL_SUCCESS;
+}
+
+aclError aclrtBinaryGetGlobal(aclrtBinHandle bin_handle, const char *name, void **dptr, size_t *size)
+{
+    ACL_ENTRY();
+    REQUIRE_NOT_NULL(bin_handle);
+    REQUIRE_NOT_NULL(name);
+    REQUIRE(dptr != nullptr || size != nullptr, "dptr and size are both NULL");
+    Binary *binary;
+    RETURN_IF_ERROR(find_binary(bin_handle, &binary));
+    void *address = dlsym(binary->library, name);
+    Dl_info info;
+    const ElfW(Sym) *symbol = nullptr;
+    if (address != nullptr) {
+        if (dladdr1(address, &info, reinterpret_cast<void **>(const_cast<ElfW(Sym) **>(&symbol)), RTLD_DL_SYMENT) == 0) symbol = nullptr;
+    }
+    if (symbol == nullptr || symbol->st_size == 0) {
+        return fail(ACL_ERROR_RT_SYMBOL_NOT_FOUND, "%s has no global variable \"%s\"", binary->path.c_str(), name);
+    }
+    if (dptr != nullptr) *dptr = address;
+    if (size != nullptr) *size = symbol->st_size;
     return ACL_SUCCESS;
 }

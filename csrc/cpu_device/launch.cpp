@@ -13,6 +13,7 @@
 #include "kernel.h"
 #include "log.h"
 #include "memory.h"
+#include "options.h"
 #include "pool.h"
 #include "stream.h"
 #include "timer.h"
@@ -118,6 +119,7 @@ struct KernelTask final : Task {
         if (UNLIKELY(g_kernel_faults.load(std::memory_order_relaxed)) && !survives_faults()) return Step::Done;
         if (UNLIKELY(args_on_device && function->binary->checks_pointers) && !pointers_are_good()) return Step::Done;
         LOG(LAUNCHES, "stream %d: kernel %s, %u blocks", on.id, desc->name, blocks);
+        if (UNLIKELY(timeout_us != 0)) begin_timeout(on);
         uint32_t count = instances();
         bool alone = count == 1 || cost <= TINY_NS;
         if (UNLIKELY((desc->flags & ASCEND_KERNEL_BLOCKS_SYNCHRONIZE) != 0) && count > 1) {
@@ -129,7 +131,7 @@ struct KernelTask final : Task {
             return Step::Done;
         }
         if (alone) {
-            for (uint32_t index = 0; index < count && stop == 0; ++index) run_block(index);
+            for (uint32_t index = 0; index < count && !stopped(); ++index) run_block(index);
             return finished();
         }
         job.reset(new BlockJob(this, count));
@@ -138,10 +140,43 @@ struct KernelTask final : Task {
         return step == Step::Done ? finished() : step;
     }
 
+    /* Tells the blocks to stop when time is up. One that does not listen cannot be ended. */
+    void begin_timeout(Stream &on)
+    {
+        timer = Timer::instance().add(now_ns() + timeout_us * 1000u, [handle = on.handle(), task = id] {
+            Stream *late = Handles<Stream>::find(handle);
+            if (late == nullptr) return;
+            std::lock_guard<std::mutex> hold(late->lock);
+            if (late->current == nullptr || late->current->id != task) return;
+            static_cast<KernelTask *>(late->current)->time_out();
+        });
+    }
+
+    void time_out()
+    {
+        bool vector = desc->core_kind == ASCEND_KERNEL_CORE_VECTOR;
+        violate(vector ? ACL_ERROR_RT_VECTOR_CORE_TIMEOUT : ACL_ERROR_RT_AICORE_TIMEOUT,
+                format("kernel %s took longer than its timeout of %llu us", desc->name, static_cast<unsigned long long>(timeout_us)));
+    }
+
+    /* The first violation counts. */
+    void violate(aclError code, std::string text)
+    {
+        {
+            std::lock_guard<std::mutex> hold(violation_lock);
+            if (violation_code == ACL_SUCCESS) {
+                violation_code = code;
+                violation_text = std::move(text);
+            }
+        }
+        raise_stop();
+    }
+
     /* All blocks have returned. */
     Step finished()
     {
-        if (UNLIKELY(stop != 0)) take_violation();
+        if (UNLIKELY(timeout_us != 0)) Timer::instance().cancel(timer);
+        if (UNLIKELY(stopped())) take_violation();
         return Step::Done;
     }
 
@@ -153,9 +188,12 @@ struct KernelTask final : Task {
 
     bool withdraw() override
     {
-        stop = 1;
+        raise_stop();
         return false;
     }
+
+    bool stopped() const { return __atomic_load_n(&stop, __ATOMIC_RELAXED) != 0; }
+    void raise_stop() { __atomic_store_n(&stop, 1u, __ATOMIC_RELAXED); }
 
     bool survives_faults()
     {
@@ -182,6 +220,7 @@ struct KernelTask final : Task {
     bool args_on_device = false;
     bool counted = false;
     uint64_t timeout_us = 0;
+    Timer::Id timer = 0;
     volatile uint32_t stop = 0;
     Services services; /* filled by equip() */
     uint8_t *large = nullptr;
@@ -194,7 +233,7 @@ struct KernelTask final : Task {
 
 void BlockJob::run_block(uint32_t index)
 {
-    if (task->stop == 0) task->run_block(index);
+    if (!task->stopped()) task->run_block(index);
 }
 
 void BlockJob::blocks_done()
@@ -211,14 +250,8 @@ KernelTask &task_of(const ascend_kernel_services_t *services) { return *static_c
 void report_violation(const ascend_kernel_services_t *services, uint32_t block, int32_t code, const char *message)
 {
     KernelTask &task = task_of(services);
-    {
-        std::lock_guard<std::mutex> hold(task.violation_lock);
-        if (task.violation_code == ACL_SUCCESS) {
-            task.violation_code = code != ACL_SUCCESS ? code : ACL_ERROR_RT_AICORE_EXCEPTION;
-            task.violation_text = format("kernel %s, block %u: %s", task.desc->name, block, message != nullptr ? message : "");
-        }
-    }
-    task.stop = 1;
+    task.violate(code != ACL_SUCCESS ? code : ACL_ERROR_RT_AICORE_EXCEPTION,
+                 format("kernel %s, block %u: %s", task.desc->name, block, message != nullptr ? message : ""));
 }
 
 int find_for_kernel(const ascend_kernel_services_t *services, const void *address, void **base, size_t *size)
@@ -283,7 +316,7 @@ namespace {
 
 /* Attributes of a launch that mean something here. */
 struct Attributes {
-    uint64_t timeout_us = 0;
+    uint64_t timeout_us = g_op_execute_timeout_us.load(std::memory_order_relaxed);
 };
 
 aclError read_attributes(const aclrtLaunchKernelCfg *cfg, Attributes *result)
@@ -384,6 +417,7 @@ aclError launch(Function &function, uint32_t num_blocks, aclrtStream stream, con
         num_blocks * function.desc->instances_per_block > 1) {
         cost = UNKNOWN_COST; /* the blocks need threads, hence the queue */
     }
+    if (UNLIKELY(attributes.timeout_us != 0)) cost = UNKNOWN_COST; /* only queued kernels can be stopped */
     KernelTask task(&function, num_blocks, bytes, block.size, cost);
     task.placeholders = block.placeholders;
     task.num_placeholders = block.num_placeholders;
@@ -415,6 +449,7 @@ aclError launch_from_device(aclrtFuncHandle func_handle, uint32_t num_blocks, co
     uint64_t cost = UNKNOWN_COST;
     bool synchronizes = (function->desc->flags & ASCEND_KERNEL_BLOCKS_SYNCHRONIZE) != 0;
     if (target->idle() && function->desc->cost_ns != nullptr && !synchronizes) cost = function->desc->cost_ns(args_data, num_blocks);
+    if (UNLIKELY(attributes.timeout_us != 0)) cost = UNKNOWN_COST;
     KernelTask task(function, num_blocks, args_data, args_size, cost);
     task.args_on_device = true;
     task.timeout_us = attributes.timeout_us;

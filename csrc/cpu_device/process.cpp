@@ -20,6 +20,7 @@
 #include "kernel.h"
 #include "log.h"
 #include "memory.h"
+#include "notify.h"
 #include "pool.h"
 #include "settings.h"
 #include "stream.h"
@@ -290,7 +291,7 @@ int ascendcl_cpu_live_objects(ascendcl_cpu_live_t *live)
     live->contexts = explicit_contexts();
     live->streams = streams > defaults ? streams - defaults : 0;
     live->events = handles<Event>().live();
-    live->notifies = 0;
+    live->notifies = live_notify_count();
     live->binaries = handles<Binary>().live();
     live->allocations = static_cast<uint32_t>(live_allocations(&live->bytes));
     live->reserved = 0;

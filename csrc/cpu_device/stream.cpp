@@ -3,15 +3,24 @@
 
 #include <algorithm>
 
+#include "allocator.h"
 #include "callbacks.h"
 #include "device.h"
 #include "errors.h"
 #include "log.h"
+#include "mempool.h"
 #include "pool.h"
 
 namespace acl_cpu {
 
 bool Stream::is_default() const { return context->default_stream == this; }
+
+aclError context_failure(const Context &context)
+{
+    aclError failure = context.failure.load(std::memory_order_relaxed);
+    if (LIKELY(failure == ACL_SUCCESS)) return ACL_SUCCESS;
+    return fail(failure, "a stream of the context stopped at a failure (stop-on-failure mode)");
+}
 
 /* ---- finding ---- */
 
@@ -39,14 +48,6 @@ aclError refusal(Stream &stream)
 {
     uint32_t trouble = stream.trouble.load();
     if ((trouble & TROUBLE_CLOSED) != 0) return fail(ACL_ERROR_RT_INVALID_HANDLE, "stream %d is being destroyed", stream.id);
-    if ((trouble & TROUBLE_STOPPED) != 0) {
-        std::string why;
-        {
-            std::lock_guard<std::mutex> hold(stream.lock);
-            why = stream.last_error_message;
-        }
-        return fail(stream.context->failure.load(), "stream %d stopped at a failure: %s", stream.id, why.c_str());
-    }
     return ACL_SUCCESS;
 }
 
@@ -135,7 +136,7 @@ void finish_inline(Stream &stream, Task &task)
 
 void schedule_rest(Stream &stream) { pool().schedule(stream); }
 
-void end_current(void *stream_handle, uint32_t id, aclError code, const char *message)
+void end_current(void *stream_handle, uint32_t id, aclError code, const std::string &message)
 {
     Stream *stream = Handles<Stream>::find(stream_handle);
     if (stream == nullptr) return;
@@ -154,6 +155,7 @@ void Stream::note_error(const Task &task)
     const char *text = task.message != nullptr ? task.message->c_str() : "";
     LOG(ERRORS, "stream %d: task %u (%s) failed with %d %s: %s", id, task.id, task.name(), task.error,
         error_name(task.error), text);
+    if (task.function_handle() != nullptr) device->core_faults.fetch_add(1, std::memory_order_relaxed);
     std::lock_guard<std::mutex> hold(lock);
     if (error == ACL_SUCCESS) {
         error = task.error;
@@ -236,11 +238,7 @@ aclError collect_error(Stream &stream, uint32_t errors_before)
         }
     }
     if (code != ACL_SUCCESS) return fail_with(code, message.c_str());
-    aclError failure = stream.context->failure.load(std::memory_order_relaxed);
-    if (failure != ACL_SUCCESS) {
-        return fail(failure, "another stream of the context stopped at a failure (stop-on-failure mode)");
-    }
-    return ACL_SUCCESS;
+    return context_failure(*stream.context);
 }
 
 } // namespace
@@ -260,6 +258,7 @@ aclError synchronize(Stream &stream, uint64_t deadline)
     if (stream.abort_count.load(std::memory_order_relaxed) != aborts) {
         return fail(ACL_ERROR_RT_STREAM_ABORT, "stream %d was aborted during the wait", stream.id);
     }
+    trim_pools_if_any(*stream.device);
     return collect_error(stream, errors);
 }
 
@@ -320,6 +319,8 @@ void destroy_stream(Stream &stream, bool drop_work)
     wait_for(stream, Stream::submitted(stream.progress.load()), NO_DEADLINE);
     Context &context = *stream.context;
     Device &device = *stream.device;
+    forget_report_stream(stream);
+    forget_allocator(stream);
     LOG(STREAMS, "stream %d (%p) destroyed", stream.id, stream.handle());
     {
         std::lock_guard<std::mutex> hold(context.lock);

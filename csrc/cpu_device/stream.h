@@ -28,7 +28,7 @@ class Job;
 /* Bits of Stream::trouble. */
 enum : uint32_t {
     TROUBLE_ERROR = 1u << 0,   /* an error waits to be read */
-    TROUBLE_STOPPED = 1u << 1, /* failed in stop-on-failure mode: takes no more work */
+    TROUBLE_STOPPED = 1u << 1, /* failed in stop-on-failure mode: drops all work */
     TROUBLE_DROP = 1u << 2,    /* tasks up to drop_through are dropped */
     TROUBLE_CLOSED = 1u << 3,  /* being destroyed */
     TROUBLE_RECORDING = 1u << 4 /* tasks go to a recorder, not to the executor */
@@ -143,14 +143,16 @@ aclError refusal(Stream &stream);
 void finish_inline(Stream &stream, Task &task);
 void schedule_rest(Stream &stream);
 
-constexpr uint32_t TROUBLE_REFUSES = TROUBLE_STOPPED | TROUBLE_CLOSED | TROUBLE_RECORDING;
+/* What keeps work from running in the calling thread: it is refused, recorded, or dropped in order. */
+constexpr uint32_t TROUBLE_DETOUR = TROUBLE_STOPPED | TROUBLE_DROP | TROUBLE_CLOSED | TROUBLE_RECORDING;
 
 /* Puts work on a stream: runs it here and now if it is tiny and the stream idle, else in order behind what is there. */
 template <class T> aclError submit(Stream &stream, T &&task)
 {
-    if (UNLIKELY((stream.trouble.load(std::memory_order_relaxed) & TROUBLE_REFUSES) != 0)) RETURN_IF_ERROR(refusal(stream));
+    bool detour = (stream.trouble.load(std::memory_order_relaxed) & TROUBLE_DETOUR) != 0;
+    if (UNLIKELY(detour)) RETURN_IF_ERROR(refusal(stream));
     uint32_t id;
-    if (task.cost_ns() <= TINY_NS && stream.try_begin(&id)) {
+    if (task.cost_ns() <= TINY_NS && LIKELY(!detour) && stream.try_begin(&id)) {
         task.id = id;
         task.stream = &stream;
         t_state.last_task_id = id;
@@ -171,7 +173,7 @@ template <class T> aclError submit(Stream &stream, T &&task)
 
 /* Ends the pending task `id` of a stream from outside, if it is still the current one and can be withdrawn; with a code
  * it fails. For timers, which may come too late for the task and even for the stream. */
-void end_current(void *stream_handle, uint32_t id, aclError code, const char *message);
+void end_current(void *stream_handle, uint32_t id, aclError code, const std::string &message);
 
 /* ---- waiting ---- */
 

@@ -6,6 +6,7 @@
 
 #include "device.h"
 #include "errors.h"
+#include "mempool.h"
 #include "state_callbacks.h"
 #include "stream.h"
 
@@ -87,6 +88,7 @@ aclError aclrtSynchronizeStream(aclrtStream stream)
     RETURN_IF_ERROR(find_any_stream(stream, &target));
     if (LIKELY(target->idle() && target->trouble.load(std::memory_order_acquire) == 0 &&
                target->context->failure.load(std::memory_order_relaxed) == ACL_SUCCESS)) {
+        trim_pools_if_any(*target->device);
         return ACL_SUCCESS;
     }
     if ((target->flags & unsynchronized_flags) != 0) return ACL_SUCCESS;
@@ -121,8 +123,7 @@ aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus *status)
         message = target->error_message;
     }
     if (error != ACL_SUCCESS) return fail_with(error, message.c_str());
-    if (failure != ACL_SUCCESS) return fail(failure, "a stream of the context stopped at a failure (stop-on-failure mode)");
-    return ACL_SUCCESS;
+    return context_failure(*target->context);
 }
 
 aclError aclrtStreamGetId(aclrtStream stream, int32_t *stream_id)
