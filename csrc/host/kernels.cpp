@@ -65,7 +65,7 @@ std::vector<std::string> supported_levels()
 #elif defined(__aarch64__)
 std::vector<std::string> supported_levels() { return {"aarch64"}; }
 #else
-#error "ascend_cy has cpu kernels for x86-64 and aarch64 only"
+std::vector<std::string> supported_levels() { return {"generic"}; }
 #endif
 
 // The levels to try, best first: all that this CPU has, or from ASCEND_CY_KERNEL_LEVEL down.

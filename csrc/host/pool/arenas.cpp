@@ -189,20 +189,29 @@ bool DevicePool::mark(Lock &lock, Arena *arena, Stream *box) noexcept
     if (box == nullptr && held == nullptr)
         return false;
     const uint64_t epoch = arena->epoch++;
-    ++arena->marking;
+    ++arena->holds;
     lock.unlock();
     aclrtEvent event = nullptr;
     int error;
+    bool idle = false;
     {
         QuietScope quiet;
-        error = mark_stream(device_, arena->handle, &event);
+        aclrtStreamStatus status = ACL_STREAM_STATUS_NOT_READY;
+        error = ACY_CALL(aclrtStreamQuery, arena->handle, &status);
+        idle = error == ACL_SUCCESS && status == ACL_STREAM_STATUS_COMPLETE; // saves the event
+        if (!idle)
+            error = mark_stream(device_, arena->handle, &event);
     }
     if (held != nullptr)
         release_stream_without_waiting(held);
     lock.lock();
-    --arena->marking;
+    --arena->holds;
     if (error != ACL_SUCCESS)
         return false;
+    if (idle) {
+        arena->passed = std::max(arena->passed, epoch);
+        return true;
+    }
     if (epoch > arena->marked) {
         std::swap(arena->mark, event); // the later mark stands for the earlier one as well
         arena->marked = epoch;
@@ -219,31 +228,29 @@ void DevicePool::wait_for_stream(Lock &lock, Arena *arena, Stream *box) noexcept
     if (box == nullptr && held == nullptr)
         return;
     const uint64_t epoch = arena->epoch++;
-    ++arena->marking;
+    ++arena->holds;
     lock.unlock();
     device_table.aclrtSynchronizeStream(arena->handle);
     if (held != nullptr)
         release_stream_without_waiting(held);
     lock.lock();
-    --arena->marking;
+    --arena->holds;
     arena->passed = std::max(arena->passed, epoch);
 }
 
-// True if the arena's mark has passed just now.
-bool DevicePool::poll_mark(Arena *arena) noexcept
+void DevicePool::poll_mark(Arena *arena) noexcept
 {
-    if (arena->mark == nullptr || !mark_passed(arena->mark))
-        return false;
+    if (arena->mark == nullptr || (arena->marked > arena->passed && !mark_passed(arena->mark)))
+        return;
     give_event_back(device_, arena->mark);
     arena->mark = nullptr;
     arena->passed = std::max(arena->passed, arena->marked);
-    return true;
 }
 
 // An arena whose stream is gone and whose memory is free for everybody hands it to the common one and ends.
 void DevicePool::settle(Arena *arena) noexcept
 {
-    if (arena == &common_ || arena->boxes != nullptr || arena->marking != 0 || arena->mark != nullptr)
+    if (arena == &common_ || arena->boxes != nullptr || arena->holds != 0 || arena->mark != nullptr)
         return;
     if (arena->free_bytes > 0 && arena->newest > arena->passed)
         return;
@@ -271,9 +278,9 @@ Arena *DevicePool::leave(Stream *stream) noexcept
     Arena *const arena = stream->arena.load(std::memory_order_relaxed);
     if (arena == nullptr)
         return nullptr;
-    // Nobody can mark a foreign stream once its last box is gone, but its work goes on.
+    // Nobody can mark a foreign stream once its last box is gone, but its work goes on. Pending blocks need the mark too.
     if (stream->kind == Stream::Kind::Foreign && arena->boxes == stream && stream->next_in_arena == nullptr &&
-        needs_mark(arena) && !mark(lock, arena, stream))
+        arena->newest > std::max(arena->marked, arena->passed) && !mark(lock, arena, stream))
         wait_for_stream(lock, arena, stream);
     Stream **link = &arena->boxes;
     while (*link != stream)
@@ -281,7 +288,7 @@ Arena *DevicePool::leave(Stream *stream) noexcept
     *link = stream->next_in_arena;
     stream->arena.store(nullptr, std::memory_order_relaxed);
     if (stream->kind == Stream::Kind::Own) {
-        ++arena->marking; // until arena_passed
+        ++arena->holds; // until arena_passed
         return arena;
     }
     settle(arena);
@@ -291,7 +298,7 @@ Arena *DevicePool::leave(Stream *stream) noexcept
 void DevicePool::arena_passed(Arena *arena) noexcept
 {
     std::lock_guard<std::mutex> lock(mutex_);
-    --arena->marking;
+    --arena->holds;
     arena->passed = std::max(arena->passed, arena->epoch++);
     if (arena->mark != nullptr) {
         give_event_back(device_, arena->mark);

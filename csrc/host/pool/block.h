@@ -59,12 +59,12 @@ namespace ascend_cy {
 
 using Block = ascend_cy_buffer;
 
-// Says that work on a stream uses a block; holds a reference to the stream.
+// Says that work on a stream uses a block.
 struct Use {
-    Stream *stream;
+    Stream *stream;  // retained; NULL once the block was freed
+    int32_t device;  // of the stream
     aclrtEvent mark; // recorded on the stream when the block was freed
     Use *next;
-    Stream *also; // a second stream to release when the use is finished
 };
 
 struct Segment {
@@ -121,7 +121,7 @@ struct Arena {
 
     const aclrtStream handle;
     Stream *boxes = nullptr;  // alive boxes of that stream; without any, the handle may be stale
-    unsigned marking = 0;     // threads that hold on to this arena while they record a mark without the lock
+    unsigned holds = 0;       // reasons to stay: threads at work on it with the lock open, pending blocks
     uint64_t epoch = 1;       // of blocks freed now
     uint64_t newest = 0;      // epoch of the block freed last
     uint64_t marked = 0;      // the newest mark stands for blocks up to this epoch

@@ -8,20 +8,9 @@
 #include <new>
 
 #include "../event.h"
+#include "foreign.h"
 
 namespace ascend_cy {
-
-DevicePool::FinishedUses::~FinishedUses()
-{
-    while (first != nullptr) {
-        Use *use = first;
-        first = use->next;
-        release_stream_without_waiting(use->stream);
-        if (use->also != nullptr)
-            release_stream_without_waiting(use->also);
-        delete use;
-    }
-}
 
 Block *DevicePool::new_object() noexcept
 {
@@ -105,12 +94,11 @@ int DevicePool::create_slowly(size_t size, size_t bytes, Stream *stream, Block *
     DeviceScope scope(device_);
     if (scope.error() != ACL_SUCCESS)
         return scope.error();
-    FinishedUses finished; // goes after the lock is open
     Lock lock(mutex_);
     Arena *arena = stream->arena.load(std::memory_order_relaxed);
     if (arena == nullptr)
         arena = attach(stream);
-    Block *const block = arena != nullptr ? acquire(lock, arena, bytes, &refusal, &finished) : nullptr;
+    Block *const block = arena != nullptr ? acquire(lock, arena, bytes, &refusal) : nullptr;
     if (block == nullptr) {
         lock.unlock();
         return arena != nullptr ? refuse(size, refusal) : fail(ACL_ERROR_BAD_ALLOC, "", "out of host memory");
@@ -169,38 +157,67 @@ void DevicePool::release_slowly(Block *block) noexcept
 {
     Stream *const stream = block->stream;
     if (block->foreign) {
+        Use *uses = block->uses;
+        block->uses = nullptr;
         void (*const on_release)(void *) = block->on_release;
         void *const context = block->context;
-        FinishedUses uses{block->uses};
-        block->uses = nullptr;
         {
             std::lock_guard<std::mutex> lock(mutex_);
             --live_;
             drop_object(block);
         }
         if (on_release != nullptr)
-            on_release(context);
+            give_back_foreign(stream, uses, on_release, context);
+        while (Use *use = uses) {
+            uses = use->next;
+            release_stream_without_waiting(use->stream);
+            delete use;
+        }
         release_stream_without_waiting(stream);
         return;
     }
-    // Everything enqueued so far on the streams it was recorded on has to pass before its memory is used again.
-    // The block keeps its reference to its own stream until then.
+    mark_uses(block);
     {
-        QuietScope quiet;
-        for (Use *use = block->uses; use != nullptr; use = use->next) {
-            DeviceScope scope(use->stream->device);
-            use->mark = nullptr; // stays so if it cannot be marked: wait_for_frees then waits for the whole stream
-            if (scope.error() == ACL_SUCCESS)
-                mark_stream(use->stream->device, use->stream->handle, &use->mark);
+        std::lock_guard<std::mutex> lock(mutex_);
+        in_use_ -= block->bytes;
+        --live_;
+        if (block->uses == nullptr) {
+            put_in_bin(block);
+        } else {
+            Arena *const arena = block->arena;
+            block->epoch = arena->newest = arena->epoch;
+            ++arena->holds;
+            pending_bytes_ += block->bytes;
+            block->state = Block::State::Pending;
+            block->next = pending_;
+            pending_ = block;
         }
     }
-    std::lock_guard<std::mutex> lock(mutex_);
-    in_use_ -= block->bytes;
-    --live_;
-    pending_bytes_ += block->bytes;
-    block->state = Block::State::Pending;
-    block->next = pending_;
-    pending_ = block;
+    release_stream_without_waiting(stream);
+}
+
+// Everything enqueued so far on the streams the block was recorded on has to pass before its memory is used again.
+// Leaves only uses that have a mark. Without the lock: recording waits where the stream's queue is full.
+void DevicePool::mark_uses(Block *block) noexcept
+{
+    QuietScope quiet;
+    for (Use **link = &block->uses; *link != nullptr;) {
+        Use *const use = *link;
+        Stream *const stream = use->stream;
+        DeviceScope scope(use->device);
+        if (scope.error() == ACL_SUCCESS && mark_stream(use->device, stream->handle, &use->mark) == ACL_SUCCESS) {
+            link = &use->next;
+        } else {
+            // No event is left, or the stream is of another context: rare, and the one way to be safe.
+            device_table.aclrtSynchronizeStream(stream->handle);
+            *link = use->next;
+        }
+        use->stream = nullptr;
+        const bool dropped = use->mark == nullptr;
+        release_stream_without_waiting(stream);
+        if (dropped)
+            delete use;
+    }
 }
 
 int DevicePool::record(Block *block, Stream *stream) noexcept
@@ -212,7 +229,7 @@ int DevicePool::record(Block *block, Stream *stream) noexcept
     for (const Use *use = block->uses; use != nullptr; use = use->next)
         if (use->stream == stream)
             return ACL_SUCCESS;
-    Use *const use = new (std::nothrow) Use{stream, nullptr, block->uses, nullptr};
+    Use *const use = new (std::nothrow) Use{stream, stream->device, nullptr, block->uses};
     if (use == nullptr)
         return fail(ACL_ERROR_BAD_ALLOC, "", "out of host memory");
     retain_stream(stream);
@@ -277,10 +294,9 @@ void DevicePool::stats(ascend_cy_pool_stats_t *out) noexcept
 
 void DevicePool::count_live(ascend_cy_live_counts_t *counts) noexcept
 {
-    FinishedUses finished; // their streams are dropped when the lock is open
     std::lock_guard<std::mutex> lock(mutex_);
     if (device_usable())
-        poll_pending(&finished);
+        poll_pending();
     counts->buffers += live_;
     counts->buffer_bytes += static_cast<int64_t>(in_use_);
 }

@@ -51,12 +51,6 @@ private:
         bool over_limit = false;
     };
 
-    // Finished uses of blocks; their streams are released when the lock is open again.
-    struct FinishedUses {
-        Use *first = nullptr;
-        ~FinishedUses();
-    };
-
     static size_t round_up(size_t size, size_t step) noexcept { return (size + step - 1) & ~(step - 1); }
     size_t rounded(size_t size) const noexcept { return exact_ ? size : round_up(size, alignment); }
     bool is_small(size_t bytes) const noexcept { return bytes <= small_segment_ / 2; }
@@ -71,6 +65,7 @@ private:
     [[gnu::noinline]] int create_slowly(size_t size, size_t bytes, Stream *stream, Block **out) noexcept;
     [[gnu::noinline]] int create_empty(Stream *stream, Block **out) noexcept;
     [[gnu::noinline]] void release_slowly(Block *block) noexcept;
+    static void mark_uses(Block *block) noexcept;
     int refuse(size_t size, const Refusal &refusal) noexcept;
 
     // arenas.cpp
@@ -87,12 +82,12 @@ private:
     static Stream *hold_box(const Arena *arena) noexcept;
     bool mark(Lock &lock, Arena *arena, Stream *box) noexcept;
     void wait_for_stream(Lock &lock, Arena *arena, Stream *box) noexcept;
-    bool poll_mark(Arena *arena) noexcept;
+    void poll_mark(Arena *arena) noexcept;
     void settle(Arena *arena) noexcept;
 
     // reclaim.cpp
-    Block *acquire(Lock &lock, Arena *arena, size_t bytes, Refusal *refusal, FinishedUses *finished) noexcept;
-    Block *acquire_when_short(Lock &lock, Arena *arena, size_t bytes, Refusal *refusal, FinishedUses *finished) noexcept;
+    Block *acquire(Lock &lock, Arena *arena, size_t bytes, Refusal *refusal) noexcept;
+    Block *acquire_when_short(Lock &lock, Arena *arena, size_t bytes, Refusal *refusal) noexcept;
     Block *take_from_others(Lock &lock, Arena *arena, size_t bytes) noexcept;
     Block *take_anything(Arena *arena, size_t bytes) noexcept;
     enum class Growth {
@@ -101,9 +96,9 @@ private:
         OverLimit, // exact, and only what is in use counts for the limit
     };
     Block *grow(Arena *arena, size_t bytes, Growth growth, Refusal *refusal) noexcept;
-    void poll_pending(FinishedUses *finished) noexcept;
-    void finish(Block *block, FinishedUses *finished) noexcept;
-    void wait_for_frees(Lock &lock, FinishedUses *finished) noexcept;
+    void poll_pending() noexcept;
+    void finish(Block *block) noexcept;
+    void wait_for_frees(Lock &lock) noexcept;
     void give_back_segments(uint64_t keep) noexcept;
     void mark_everything(Lock &lock) noexcept;
 

@@ -28,26 +28,22 @@ void passed(void *context)
     delete handover;
 }
 
-bool is_idle(Stream *stream) noexcept
-{
-    int done = 0;
-    // A stream that reports an error has nothing running either.
-    return ascend_cy_stream_query(stream, &done) != ACL_SUCCESS || done != 0;
-}
-
 void wait_for(Stream *stream, Handover *handover) noexcept
 {
-    if (is_idle(stream))
-        return;
     DeviceScope scope(stream->device);
-    if (handover != nullptr && scope.error() == ACL_SUCCESS) {
+    aclrtStreamStatus status = ACL_STREAM_STATUS_NOT_READY;
+    // A stream that reports an error has nothing running either.
+    if (scope.error() != ACL_SUCCESS || ACY_CALL(aclrtStreamQuery, stream->handle, &status) != ACL_SUCCESS ||
+        status == ACL_STREAM_STATUS_COMPLETE)
+        return;
+    if (handover != nullptr) {
         handover->left.fetch_add(1, std::memory_order_relaxed);
         if (enqueue_host_function(stream, passed, handover) == ACL_SUCCESS)
             return;
         handover->left.fetch_sub(1, std::memory_order_relaxed);
     }
     // No host function can be had: the memory is not ours to leak, so this is the one place that waits.
-    ascend_cy_stream_synchronize(stream, -1);
+    device_table.aclrtSynchronizeStream(stream->handle);
 }
 
 } // namespace

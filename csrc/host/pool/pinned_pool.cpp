@@ -5,6 +5,7 @@
 // resource of the whole machine.
 #include "pinned_pool.h"
 
+#include <algorithm>
 #include <mutex>
 #include <new>
 #include <unordered_map>
@@ -17,8 +18,9 @@ namespace ascend_cy {
 namespace {
 
 struct PinnedUse {
-    Stream *stream;
-    aclrtEvent mark;
+    Stream *stream;  // retained; NULL once the block was freed
+    int32_t device;  // of the stream
+    aclrtEvent mark; // recorded on the stream when the block was freed
 };
 
 struct PinnedBlock {
@@ -40,11 +42,12 @@ private:
 
     static size_t class_size(size_t size) noexcept;
     bool take_cached(size_t bytes, void **out);
-    void poll_pending(std::vector<Stream *> *finished);
+    void poll_pending();
     void cache_or_free(const PinnedBlock &block);
     void free_cached() noexcept;
     static bool passed(const PinnedBlock &block) noexcept;
-    static void finish(PinnedBlock *block, std::vector<Stream *> *finished);
+    static void mark_uses(PinnedBlock *block);
+    static void finish(PinnedBlock *block) noexcept;
 
     static constexpr size_t largest_cache = size_t{256} << 20;
 
@@ -55,12 +58,6 @@ private:
     size_t cached_bytes_ = 0;
     size_t used_bytes_ = 0;
 };
-
-void release_all(const std::vector<Stream *> &streams) noexcept
-{
-    for (Stream *stream : streams)
-        release_stream_without_waiting(stream);
-}
 
 // Steps of an eighth of a power of two, at least a page: little waste, few classes.
 size_t PinnedPool::class_size(size_t size) noexcept
@@ -86,18 +83,29 @@ bool PinnedPool::take_cached(size_t bytes, void **out)
 bool PinnedPool::passed(const PinnedBlock &block) noexcept
 {
     for (const PinnedUse &use : block.uses)
-        if (use.mark == nullptr || !mark_passed(use.mark))
+        if (!mark_passed(use.mark))
             return false;
     return true;
 }
 
-void PinnedPool::finish(PinnedBlock *block, std::vector<Stream *> *finished)
+// Leaves only uses that have a mark. Without the lock: recording waits where the stream's queue is full.
+void PinnedPool::mark_uses(PinnedBlock *block)
 {
-    for (const PinnedUse &use : block->uses) {
-        if (use.mark != nullptr)
-            give_event_back(use.stream->device, use.mark);
-        finished->push_back(use.stream);
+    for (PinnedUse &use : block->uses) {
+        DeviceScope scope(use.device);
+        if (scope.error() != ACL_SUCCESS || mark_stream(use.device, use.stream->handle, &use.mark) != ACL_SUCCESS)
+            device_table.aclrtSynchronizeStream(use.stream->handle); // no event left: rare, and the one way to be safe
+        release_stream_without_waiting(use.stream);
+        use.stream = nullptr;
     }
+    const auto unmarked = [](const PinnedUse &use) { return use.mark == nullptr; };
+    block->uses.erase(std::remove_if(block->uses.begin(), block->uses.end(), unmarked), block->uses.end());
+}
+
+void PinnedPool::finish(PinnedBlock *block) noexcept
+{
+    for (const PinnedUse &use : block->uses)
+        give_event_back(use.device, use.mark);
     block->uses.clear();
 }
 
@@ -111,14 +119,14 @@ void PinnedPool::cache_or_free(const PinnedBlock &block)
     cached_bytes_ += block.bytes;
 }
 
-void PinnedPool::poll_pending(std::vector<Stream *> *finished)
+void PinnedPool::poll_pending()
 {
     for (size_t i = 0; i < pending_.size();) {
         if (!passed(pending_[i])) {
             ++i;
             continue;
         }
-        finish(&pending_[i], finished);
+        finish(&pending_[i]);
         cache_or_free(pending_[i]);
         pending_[i] = std::move(pending_.back());
         pending_.pop_back();
@@ -143,18 +151,16 @@ int PinnedPool::alloc(size_t size, void **out)
     if (const int error = ascend_cy_ensure_context()) // aclrtMallocHost needs one
         return error;
     const size_t bytes = class_size(size);
-    std::vector<Stream *> finished;
     void *pointer = nullptr;
     bool got = false;
     {
         Lock lock(mutex_);
         got = take_cached(bytes, &pointer);
         if (!got && !pending_.empty()) {
-            poll_pending(&finished);
+            poll_pending();
             got = take_cached(bytes, &pointer);
         }
     }
-    release_all(finished);
     if (!got) {
         int code = device_table.aclrtMallocHost(&pointer, bytes);
         if (code == ACL_ERROR_RT_MEMORY_ALLOCATION) {
@@ -188,13 +194,12 @@ void PinnedPool::free(void *pointer)
             return;
         }
     }
-    for (PinnedUse &use : block.uses) { // without the lock: recording may wait where the stream's queue is full
-        DeviceScope scope(use.stream->device);
-        if (scope.error() == ACL_SUCCESS)
-            mark_stream(use.stream->device, use.stream->handle, &use.mark);
-    }
+    mark_uses(&block);
     Lock lock(mutex_);
-    pending_.push_back(std::move(block));
+    if (block.uses.empty())
+        cache_or_free(block);
+    else
+        pending_.push_back(std::move(block));
 }
 
 int PinnedPool::record(void *pointer, Stream *stream)
@@ -206,7 +211,7 @@ int PinnedPool::record(void *pointer, Stream *stream)
     for (const PinnedUse &use : found->second.uses)
         if (use.stream == stream)
             return ACL_SUCCESS;
-    found->second.uses.push_back({stream, nullptr});
+    found->second.uses.push_back({stream, stream->device, nullptr});
     retain_stream(stream);
     return ACL_SUCCESS;
 }
@@ -216,27 +221,20 @@ int PinnedPool::trim(bool wait)
     if (const int error = ascend_cy_ensure_context())
         return error;
     QuietScope quiet;
-    std::vector<Stream *> finished;
     std::vector<PinnedBlock> waiting;
     {
         Lock lock(mutex_);
-        poll_pending(&finished);
+        poll_pending();
         free_cached();
         if (wait)
             waiting.swap(pending_);
     }
     for (PinnedBlock &block : waiting) {
-        for (const PinnedUse &use : block.uses) {
-            DeviceScope scope(use.stream->device);
-            if (use.mark != nullptr)
-                wait_for_mark(use.mark);
-            else
-                device_table.aclrtSynchronizeStream(use.stream->handle);
-        }
-        finish(&block, &finished);
+        for (const PinnedUse &use : block.uses)
+            wait_for_mark(use.mark);
+        finish(&block);
         device_table.aclrtFreeHost(block.pointer);
     }
-    release_all(finished);
     return ACL_SUCCESS;
 }
 

@@ -12,13 +12,13 @@
 
 namespace ascend_cy {
 
-Block *DevicePool::acquire(Lock &lock, Arena *arena, size_t bytes, Refusal *refusal, FinishedUses *finished) noexcept
+Block *DevicePool::acquire(Lock &lock, Arena *arena, size_t bytes, Refusal *refusal) noexcept
 {
     if (__builtin_expect(device_total_ == 0, 0))
         set_capacity();
     if (over_limit(bytes)) {
         refusal->over_limit = true;
-        return acquire_when_short(lock, arena, bytes, refusal, finished);
+        return acquire_when_short(lock, arena, bytes, refusal);
     }
     const bool small = is_small(bytes);
     if (Bin &bin = arena->bin_of(bytes); bin.bytes == bytes && bin.head != nullptr) {
@@ -29,7 +29,7 @@ Block *DevicePool::acquire(Lock &lock, Arena *arena, size_t bytes, Refusal *refu
     }
     if (Block *block = take(arena, arena, bytes, small, every_epoch))
         return block;
-    poll_pending(finished);
+    poll_pending();
     if (arena->free_bytes >= bytes) {
         empty_bins(arena);
         if (Block *block = take(arena, arena, bytes, small, every_epoch))
@@ -42,20 +42,19 @@ Block *DevicePool::acquire(Lock &lock, Arena *arena, size_t bytes, Refusal *refu
     if (refusal->code != ACL_SUCCESS && refusal->code != ACL_ERROR_RT_MEMORY_ALLOCATION &&
         refusal->code != ACL_ERROR_RT_DEVICE_OOM)
         return nullptr; // no question of memory
-    return acquire_when_short(lock, arena, bytes, refusal, finished);
+    return acquire_when_short(lock, arena, bytes, refusal);
 }
 
 // Gives back what is free and retries, then waits for what will be free and retries. One thread at a time, so that
 // nobody reports a shortage while another one is about to end it.
-Block *DevicePool::acquire_when_short(Lock &lock, Arena *arena, size_t bytes, Refusal *refusal,
-                                      FinishedUses *finished) noexcept
+Block *DevicePool::acquire_when_short(Lock &lock, Arena *arena, size_t bytes, Refusal *refusal) noexcept
 {
     lock.unlock();
     std::lock_guard<std::mutex> reclaiming(reclaim_mutex_);
     lock.lock();
     for (const bool wait : {false, true}) {
         if (wait)
-            wait_for_frees(lock, finished);
+            wait_for_frees(lock);
         else
             mark_everything(lock);
         if (over_limit(bytes))
@@ -78,27 +77,28 @@ Block *DevicePool::acquire_when_short(Lock &lock, Arena *arena, size_t bytes, Re
 Block *DevicePool::take_from_others(Lock &lock, Arena *arena, size_t bytes) noexcept
 {
     const bool small = is_small(bytes);
-    ++arena->marking; // stays while the lock is open
+    ++arena->holds; // stays while the lock is open
     Block *block = nullptr;
     for (Arena *other = arenas_; block == nullptr && other != nullptr;) {
-        ++other->marking;
+        ++other->holds;
         if (other != arena && other->free_bytes >= bytes) {
             empty_bins(other);
             poll_mark(other);
             block = take(other, arena, bytes, small, other->passed);
             if (block == nullptr && other->mark == nullptr && needs_mark(other) &&
-                other->store_of(small).find(bytes, exact_, every_epoch) != nullptr && mark(lock, other, nullptr) &&
-                poll_mark(other))
+                other->store_of(small).find(bytes, exact_, every_epoch) != nullptr && mark(lock, other, nullptr)) {
+                poll_mark(other);
                 block = take(other, arena, bytes, small, other->passed);
+            }
         } else if (other != arena) {
             poll_mark(other);
         }
-        --other->marking;
+        --other->holds;
         Arena *const next = other->next;
         settle(other);
         other = next;
     }
-    --arena->marking;
+    --arena->holds;
     return block;
 }
 
@@ -211,11 +211,11 @@ void DevicePool::give_back_segments(uint64_t keep) noexcept
 void DevicePool::mark_everything(Lock &lock) noexcept
 {
     for (Arena *arena = arenas_; arena != nullptr;) {
-        ++arena->marking;
+        ++arena->holds;
         poll_mark(arena);
         if (needs_mark(arena) && mark(lock, arena, nullptr))
             poll_mark(arena);
-        --arena->marking;
+        --arena->holds;
         Arena *const next = arena->next;
         settle(arena);
         arena = next;
@@ -223,62 +223,55 @@ void DevicePool::mark_everything(Lock &lock) noexcept
 }
 
 // Blocks that were freed while other streams used them, and whose streams have passed.
-void DevicePool::poll_pending(FinishedUses *finished) noexcept
+void DevicePool::poll_pending() noexcept
 {
     for (Block **link = &pending_; *link != nullptr;) {
         Block *const block = *link;
         bool passed = true;
-        for (Use *use = block->uses; passed && use != nullptr; use = use->next)
-            passed = use->mark != nullptr && mark_passed(use->mark);
+        for (const Use *use = block->uses; passed && use != nullptr; use = use->next)
+            passed = mark_passed(use->mark);
         if (!passed) {
             link = &block->next;
             continue;
         }
         *link = block->next;
-        finish(block, finished);
+        finish(block);
     }
 }
 
-// A pending block that was taken out of the list: it is free for its own stream now.
-void DevicePool::finish(Block *block, FinishedUses *finished) noexcept
+// A pending block that was taken out of the list: it is as free as if it had been freed without other users.
+void DevicePool::finish(Block *block) noexcept
 {
     pending_bytes_ -= block->bytes;
-    Use *last = nullptr;
-    for (Use *use = block->uses; use != nullptr; use = use->next) {
-        if (use->mark != nullptr)
-            give_event_back(use->stream->device, use->mark);
-        last = use;
+    while (Use *use = block->uses) {
+        block->uses = use->next;
+        give_event_back(use->device, use->mark);
+        delete use;
     }
-    last->also = block->stream; // the buffer's own reference
-    last->next = finished->first;
-    finished->first = block->uses;
-    block->uses = nullptr;
-    put_in_bin(block);
+    Arena *const arena = block->arena;
+    put_in_store(block); // with the epoch of its release: its own stream may be gone, and with it the last mark
+    --arena->holds;
+    settle(arena);
 }
 
 // Waits until all free and pending memory is free for everybody.
-void DevicePool::wait_for_frees(Lock &lock, FinishedUses *finished) noexcept
+void DevicePool::wait_for_frees(Lock &lock) noexcept
 {
     Block *waiting = pending_;
     pending_ = nullptr;
     lock.unlock();
-    for (Block *block = waiting; block != nullptr; block = block->next)
-        for (Use *use = block->uses; use != nullptr; use = use->next) {
-            DeviceScope scope(use->stream->device);
-            if (use->mark != nullptr)
-                wait_for_mark(use->mark);
-            else
-                device_table.aclrtSynchronizeStream(use->stream->handle);
-        }
+    for (const Block *block = waiting; block != nullptr; block = block->next)
+        for (const Use *use = block->uses; use != nullptr; use = use->next)
+            wait_for_mark(use->mark);
     lock.lock();
     while (waiting != nullptr) {
         Block *const block = waiting;
         waiting = block->next;
-        finish(block, finished);
+        finish(block);
     }
     mark_everything(lock);
     for (Arena *arena = arenas_; arena != nullptr;) {
-        ++arena->marking;
+        ++arena->holds;
         if (aclrtEvent mark = arena->mark) {
             const uint64_t epoch = arena->marked;
             arena->mark = nullptr;
@@ -290,7 +283,7 @@ void DevicePool::wait_for_frees(Lock &lock, FinishedUses *finished) noexcept
         } else if (needs_mark(arena)) {
             wait_for_stream(lock, arena, nullptr);
         }
-        --arena->marking;
+        --arena->holds;
         Arena *const next = arena->next;
         settle(arena);
         arena = next;
@@ -304,15 +297,14 @@ int DevicePool::trim(uint64_t keep) noexcept
     if (scope.error() != ACL_SUCCESS)
         return scope.error();
     QuietScope quiet;
-    FinishedUses finished;
     std::lock_guard<std::mutex> reclaiming(reclaim_mutex_);
     Lock lock(mutex_);
-    poll_pending(&finished);
+    poll_pending();
     mark_everything(lock);
     merge_everything();
     give_back_segments(keep);
     if (reserved_ > keep && reserved_ > in_use_) {
-        wait_for_frees(lock, &finished);
+        wait_for_frees(lock);
         merge_everything();
         give_back_segments(keep);
     }
@@ -324,9 +316,8 @@ void DevicePool::give_back_idle() noexcept
     DeviceScope scope(device_);
     if (scope.error() != ACL_SUCCESS)
         return;
-    FinishedUses finished;
     Lock lock(mutex_);
-    poll_pending(&finished);
+    poll_pending();
     mark_everything(lock);
     merge_everything();
     give_back_segments(0);

@@ -97,11 +97,17 @@ static int refuse(int code, const char *text)
 typedef struct record {
     int done;
     struct timespec when;
+    struct record *next;
 } record;
 
 typedef struct event {
-    record *latest; /* waits bind to it; records are leaked, for tasks may name them to the end */
+    record *latest; /* waits bind to it */
+    struct event *next;
 } event;
+
+/* Never freed, for queued tasks may name them to the end. */
+static record *all_records;
+static event *all_events;
 
 enum kind { RECORD, WAIT, CALL };
 typedef struct task {
@@ -142,6 +148,18 @@ static block *blocks;
 static long live_streams, live_events;
 static size_t device_bytes[16], host_bytes;
 static _Thread_local context *current;
+
+/* Things that live to the end of the process, reachable for leak checkers. */
+static void *keep(void *pointer)
+{
+    static void **kept;
+    static size_t count;
+    pthread_mutex_lock(&lock);
+    kept = realloc(kept, (count + 1) * sizeof *kept);
+    kept[count++] = pointer;
+    pthread_mutex_unlock(&lock);
+    return pointer;
+}
 
 static int device_count(void)
 {
@@ -302,7 +320,7 @@ aclError aclrtResetDevice(int32_t device)
 aclError aclrtCreateContext(aclrtContext *out, int32_t device)
 {
     ENTER();
-    context *c = calloc(1, sizeof *c);
+    context *c = keep(calloc(1, sizeof *c));
     c->device = device;
     c->explicit = 1;
     current = c;
@@ -443,10 +461,13 @@ aclError aclrtCreateEventExWithFlag(aclrtEvent *out, uint32_t flag)
 {
     ENTER();
     (void)flag;
+    event *e = calloc(1, sizeof *e);
     pthread_mutex_lock(&lock);
     ++live_events;
+    e->next = all_events;
+    all_events = e;
     pthread_mutex_unlock(&lock);
-    *out = calloc(1, sizeof(event));
+    *out = e;
     return 0;
 }
 
@@ -456,7 +477,7 @@ aclError aclrtDestroyEvent(aclrtEvent e)
     pthread_mutex_lock(&lock);
     --live_events;
     pthread_mutex_unlock(&lock);
-    (void)e; /* leaked: queued tasks may still name it */
+    (void)e;
     return 0;
 }
 
@@ -468,6 +489,8 @@ aclError aclrtRecordEvent(aclrtEvent handle, aclrtStream s)
     pthread_mutex_lock(&lock);
     event *e = handle;
     e->latest = calloc(1, sizeof *e->latest);
+    e->latest->next = all_records;
+    all_records = e->latest;
     enqueue(resolve(s), (task){.kind = RECORD, .r = e->latest});
     pthread_mutex_unlock(&lock);
     return 0;
@@ -685,7 +708,7 @@ aclError aclrtBinaryLoadFromFile(const char *path, aclrtBinaryLoadOptions *optio
 {
     ENTER();
     (void)options;
-    *out = strdup(path);
+    *out = keep(strdup(path));
     return 0;
 }
 
@@ -693,7 +716,7 @@ aclError aclrtBinaryGetFunction(aclrtBinHandle binary, const char *name, aclrtFu
 {
     ENTER();
     (void)binary;
-    *out = strdup(name);
+    *out = keep(strdup(name));
     return 0;
 }
 

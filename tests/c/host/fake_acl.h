@@ -34,7 +34,8 @@ typedef struct fake_acl_control {
 
 static inline const fake_acl_control *fake_acl(void)
 {
-    static const fake_acl_control *control;
+    static const fake_acl_control *cached;
+    const fake_acl_control *control = __atomic_load_n(&cached, __ATOMIC_ACQUIRE);
     if (control == NULL) {
         void *library = dlopen("libascendcl.so", RTLD_LAZY | RTLD_NOLOAD);
         void *symbol = library != NULL ? dlsym(library, "fake_acl_controls") : NULL;
@@ -43,6 +44,7 @@ static inline const fake_acl_control *fake_acl(void)
             abort();
         }
         control = (const fake_acl_control *)symbol;
+        __atomic_store_n(&cached, control, __ATOMIC_RELEASE);
     }
     return control;
 }
