@@ -12,6 +12,7 @@ from ascend_cy._intake cimport (Operand, array_of, check_device_argument, check_
                                 describe_device, describe_open, new_host_like, record, refuse_device_overlap,
                                 refuse_host_overlap, refuse_mixed, refuse_overlap, shape_of, take_device, take_host,
                                 take_out)
+from ascend_cy._shape cimport MAX_DIMS
 from ascend_cy._staging cimport FEW_ELEMENTS, room_on_device, settle_host_call, to_device, to_host
 from ascend_cy._status cimport check, wait_stream
 from ascend_cy._stream cimport Stream, stream_box
@@ -157,11 +158,15 @@ cdef int check_eps(object eps, double *value) except -1:
     return check_finite(value[0])
 
 
-cdef int check_normalized_ndim(object normalized_ndim) except -1:
+cdef int check_normalized_ndim(object normalized_ndim, object x) except -1:
+    cdef int rank
     if isinstance(normalized_ndim, bool) or not hasattr(normalized_ndim, "__index__"):
         raise TypeError(f"normalized_ndim must be an integer, got {type(normalized_ndim).__name__}")
-    # What does not fit a C int is out of range for any array.
-    return max(0, min(normalized_ndim.__index__(), 1000))
+    number = normalized_ndim.__index__()
+    rank = getattr(x, "ndim", MAX_DIMS)  # what x is, if it is no array, is told later
+    if not 1 <= number <= max(rank, 1):
+        raise ValueError(f"normalized_ndim must be between 1 and the {rank} axes of x, got {number}")
+    return number
 
 
 cdef object layernorm_host(object x, object gamma, object beta, double eps, int normalized_ndim, object out,
@@ -353,7 +358,7 @@ def layernorm(x, gamma=None, beta=None, eps=1e-5, *, normalized_ndim=1, out=None
     cdef void *box
     check_eps(eps, &epsilon)
     if type(normalized_ndim) is not int or normalized_ndim != 1:
-        ndim = check_normalized_ndim(normalized_ndim)
+        ndim = check_normalized_ndim(normalized_ndim, x)
     box = stream_box(check_stream(stream))
     if isinstance(x, DeviceArray):
         return layernorm_device_arrays(x, gamma, beta, epsilon, ndim, out, return_stats, box)
