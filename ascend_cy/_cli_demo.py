@@ -7,6 +7,7 @@ import contextlib
 import csv
 import importlib.resources
 import math
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -25,7 +26,7 @@ from ascend_cy._cli_common import (
     require_device,
     time_text,
 )
-from ascend_cy._cli_device import DeviceLibrary, kernel_files, loaded_files, loaded_kernels
+from ascend_cy._cli_device import DeviceLibrary, loaded_files, loaded_kernels
 from ascend_cy._cli_layernorm import Job, normalize_file
 
 TABLE = "breast_cancer_wisconsin.csv"
@@ -33,8 +34,8 @@ EPS = 1e-5
 DTYPES = (np.dtype(np.float32), np.dtype(np.float16))
 REPEATS = 3
 
-# What is promised: float32 within 1e-6 of the row's largest |y|; float16 within one unit in the last place (or
-# the same 1e-6, if that is more) of the float64 result rounded to float16.
+# What is promised: float32 within 1e-6 of the row's largest |y|; float16 within one unit in the last place
+# (or those 1e-6, if they are more) of the float64 result rounded to float16.
 FLOAT32_TOLERANCE = 1e-6
 FLOAT16_TOLERANCE = 1.0
 
@@ -302,33 +303,22 @@ def print_data(table: Table) -> None:
 
 def print_layers(info: dict[str, Any], index: int, launch: str | None) -> None:
     """Say which files ran, from Python down to the kernel."""
-    library = DeviceLibrary(info["library"])
-    host = [str(path) for path in loaded_files() if path.name.startswith("libascend_cy.so")]
-    workers = library.workers()
-    print("\nWhat ran")
+    root = ascend_cy.get_library_dir()
+    workers = DeviceLibrary(info["library"]).workers()
+    kernels = [str(path) for path in loaded_kernels()]
+    print(f"\nWhat ran, in {root}")
     for name, text in (
-        ("Python", ascend_cy.__file__),
-        ("Cython", ascend_cy.layernorm.__module__ + extension_file()),
-        ("host library", ", ".join(host)),
+        ("Python", str(ascend_cy.__file__)),
+        ("Cython", str(sys.modules[ascend_cy.layernorm.__module__].__file__)),
+        ("host library", ", ".join(str(path) for path in loaded_files("libascend_cy.so"))),
         ("device library", info["library"]),
-        ("", f"device {index} ({info['kind']}): {info['reason']}"),
-        (
-            "kernel binary",
-            ", ".join(map(str, loaded_kernels())) or f"on the device, from {', '.join(kernel_files())}",
-        ),
+        ("", f"{info['kind']}, device {index}: {info['reason']}"),
+        ("kernel binary", ", ".join(kernels) or "in the device's memory"),
         ("launch", launch or ""),
-        ("threads", f"{workers} for the blocks of a kernel" if workers is not None else ""),
+        ("threads", f"{workers}, which share the blocks" if workers is not None else ""),
     ):
         if text:
-            print(f"  {name:<15} {text}")
-
-
-def extension_file() -> str:
-    """The file of the extension module that holds the operators."""
-    files = [
-        path for path in loaded_files() if path.name.startswith("_ops.") and path.parent.name == "ascend_cy"
-    ]
-    return "".join(f", {path}" for path in files)
+            print(f"  {name:<15} {text.replace(root + '/', '')}")
 
 
 def print_checks(checks: list[Check]) -> bool:

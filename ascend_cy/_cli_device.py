@@ -98,19 +98,22 @@ class DeviceLibrary:
 
 
 def kernel_files() -> dict[str, list[Path]]:
-    """Kernel binaries that came with the package, by target."""
+    """Kernel binaries that came with the package, by target; folders without any are left out."""
     root = Path(ascend_cy.get_library_dir(), "kernels")
-    targets = sorted(folder for folder in root.iterdir() if folder.is_dir()) if root.is_dir() else []
-    return {folder.name: sorted(file for file in folder.iterdir() if file.is_file()) for folder in targets}
+    found = {}
+    for folder in sorted(root.iterdir()) if root.is_dir() else []:
+        files = sorted(file for file in folder.iterdir() if file.is_file()) if folder.is_dir() else []
+        if files:
+            found[folder.name] = files
+    return found
 
 
-def loaded_files() -> list[Path]:
-    """Libraries and other files that are mapped into this process now."""
+def loaded_files(name: str = "") -> list[Path]:
+    """Files that are mapped into this process now; those whose name begins with `name`."""
     with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
-        paths = {
-            fields[5] for fields in (line.rstrip("\n").split(maxsplit=5) for line in maps) if len(fields) == 6
-        }
-    return sorted(Path(path) for path in paths if path.startswith("/"))
+        rows = [line.rstrip("\n").split(maxsplit=5) for line in maps]
+    paths = {Path(row[5]) for row in rows if len(row) == 6 and row[5].startswith("/")}
+    return sorted(path for path in paths if path.name.startswith(name))
 
 
 def loaded_kernels() -> list[Path]:

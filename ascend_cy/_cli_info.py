@@ -96,8 +96,17 @@ def lines_of(facts: dict[str, Any]) -> list[tuple[str, str]]:
     else:
         lines += [("device", f"{device['kind']}: {device['reason']}"), ("library", device["library"])]
         lines += [("devices", str(device["device_count"])), *own_lines(device)]
-    kernels = [f"{target}: {', '.join(names) or 'none'}" for target, names in facts["kernels"].items()]
+    kernels = [f"{target}: {operators_of(names)}" for target, names in facts["kernels"].items()]
     return lines + named_once("kernels", kernels or ["none found"]) + named_once("tried", device["tried"])
+
+
+def operators_of(files: list[str]) -> str:
+    """``layernorm.x86-64-v1.so, layernorm.x86-64-v3.so`` as ``layernorm (x86-64-v1, x86-64-v3)``."""
+    levels: dict[str, list[str]] = {}
+    for file in files:
+        operator, _, level = file.rsplit(".", 1)[0].partition(".")
+        levels.setdefault(operator, []).extend([level] if level else [])
+    return ", ".join(f"{name} ({', '.join(own)})" if own else name for name, own in levels.items())
 
 
 def named_once(name: str, texts: list[str]) -> list[tuple[str, str]]:

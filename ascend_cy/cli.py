@@ -75,6 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         a device that fails; 130 after Ctrl-C; 128 + the signal's number after SIGTERM or SIGHUP.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if getattr(sys.stdout, "errors", "") == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a file's name may be any bytes
     try:
         with signals_as_exceptions():
             code = run_command(words)
