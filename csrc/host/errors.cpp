@@ -117,7 +117,8 @@ int fail_call(int code, const char *function) noexcept
     message->code = code;
     message->function = function;
     message->text[0] = '\0';
-    if (given != nullptr && given[0] != '\0') {
+    const bool told = given != nullptr && given[0] != '\0';
+    if (told) {
         // the text may be our own absent_text, never message->text itself
         append(message, "%s", given);
         trim_end(message->text);
@@ -125,7 +126,9 @@ int fail_call(int code, const char *function) noexcept
         const char *name = ascend_cy_error_name(code);
         append(message, "%s returned %d%s%s", function, code, name != nullptr ? " " : "", name != nullptr ? name : "");
     }
-    if (const char *text = hint(code, function))
+    // A parameter error has a thousand causes: what the device says about this one is better than any guess.
+    const char *const text = told && code == ACL_ERROR_RT_PARAM_INVALID ? nullptr : hint(code, function);
+    if (text != nullptr)
         append(message, " (%s)", text);
     return code;
 }

@@ -4,8 +4,7 @@
  * is asynchronous under the test's control (fake_acl.h). Streams do their work at once, in the calling thread, unless
  * they are held.
  *
- * FAKE_ACL_LEVEL 1 leaves out what came after CANN 8.1.RC1. FAKE_ACL_STUB makes the link-time stub of CANN's devlib
- * folder. In the environment: FAKE_ACL_DEVICES (default 1), FAKE_ACL_MEMORY (bytes a device has, default 1 GiB),
+ * FAKE_ACL_LEVEL 1 leaves out what came after CANN 8.1.RC1. In the environment: FAKE_ACL_DEVICES (default 1), FAKE_ACL_MEMORY (bytes a device has, default 1 GiB),
  * FAKE_ACL_SOC (default Ascend910B1), FAKE_ACL_INIT (what aclInit returns).
  */
 #define _GNU_SOURCE
@@ -247,16 +246,6 @@ static int wait_until(int (*condition)(void *), void *argument, int timeout_ms)
 
 static int stream_is_idle(void *s) { return ((stream *)s)->first == NULL; }
 static int event_is_done(void *e) { return ((event *)e)->latest == NULL || ((event *)e)->latest->done; }
-
-#ifdef FAKE_ACL_STUB
-
-aclError aclrtGetDeviceCount(uint32_t *count)
-{
-    *count = 0;
-    return ACL_ERROR_COMPILING_STUB_MODE;
-}
-
-#else
 
 /* ---- initialisation, devices, contexts ---- */
 
@@ -613,6 +602,14 @@ aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t *free_bytes, size_t *total)
     return 0;
 }
 
+aclError aclrtMemsetAsync(void *pointer, size_t max, int32_t value, size_t count, aclrtStream s)
+{
+    ENTER();
+    (void)max, (void)s;
+    memset(pointer, value, count);
+    return 0;
+}
+
 /* ---- host functions ---- */
 
 #if FAKE_ACL_LEVEL >= 2
@@ -836,5 +833,3 @@ const fake_acl_control fake_acl_controls = {
     control_hold,   control_fail,   control_calls,   control_break,  control_kernel,       control_blocks,
     control_args,   control_streams, control_events, control_device_bytes, control_host_bytes,
 };
-
-#endif /* FAKE_ACL_STUB */
