@@ -35,7 +35,7 @@ from ascend_cy._core import (
     trim_memory,
     zeros,
 )
-from ascend_cy._ops import layernorm
+from ascend_cy._ops import layernorm, matmul, vector_add
 from ascend_cy.errors import (
     AclError,
     AscendCyResourceWarning,
@@ -72,11 +72,13 @@ __all__ = [
     "is_initialized",
     "layernorm",
     "live_objects",
+    "matmul",
     "memory_stats",
     "ones",
     "set_memory_limit",
     "synchronize",
     "trim_memory",
+    "vector_add",
     "zeros",
 ]
 

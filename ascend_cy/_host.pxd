@@ -119,3 +119,12 @@ cdef extern from "ascend_cy/launch.h" nogil:
                             float *rstd, int64_t rows, int64_t cols, int dtype, int gamma_dtype,
                             int beta_dtype, double eps, void *stream) noexcept
     int ascend_cy_vector_add(const void *a, const void *b, void *y, int64_t n, int dtype, void *stream) noexcept
+
+    ctypedef struct ascend_cy_matrices_t:
+        const void *data
+        int64_t batch_stride
+        int64_t row_stride
+        int64_t col_stride
+    int ascend_cy_matmul(const ascend_cy_matrices_t *a, const ascend_cy_matrices_t *b, void *c, int64_t c_row_stride,
+                         int64_t c_batch_stride, int64_t batch, int64_t m, int64_t n, int64_t k, int dtype,
+                         void *stream) noexcept

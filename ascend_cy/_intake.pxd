@@ -19,6 +19,8 @@ cdef struct Operand:
 # A contiguous, aligned, native ndarray with the elements of `obj` (itself where it is one already); fills `operand`,
 # which stays valid while the result lives. TypeError where obj is no array or has no device dtype.
 cdef object take_host(object obj, str name, Operand *operand)
+# The same with any strides, aligned and native.
+cdef object take_host_strided(object obj, str name, Operand *operand)
 # The ndarray behind a writable `out`, any strides; ValueError where it is read-only.
 cdef object take_out(object obj, str name, Operand *operand)
 # The contiguous DeviceArray with the elements of `array`, which was checked: itself, or a copy enqueued on stream `box`.
@@ -38,6 +40,9 @@ cdef int check_float(int code, str name) except -1 nogil
 cdef tuple shape_of(const Operand *operand)
 # TypeError or ValueError unless `out` has the dtype and the shape of `x`, which the caller calls `first`.
 cdef int check_out(const Operand *x, str first, const Operand *out) except -1 nogil
+# The same for a result of another dtype and shape.
+cdef int check_out_shape(const Operand *out, int code, int rank, const Py_ssize_t *shape) except -1 nogil
+cdef bint same_shape(int rank, const Py_ssize_t *shape, const Operand *operand) noexcept nogil
 cdef Stream check_stream(object stream)
 # The caller's own memory behind what was taken in, for overlap checks.
 cdef object array_of(object given, object taken)
@@ -47,5 +52,5 @@ cdef int record(DeviceArray array, ascend_cy_stream_t *box) except -1 nogil
 cdef void describe_open(DeviceArray array, Operand *operand) noexcept nogil
 # Checks that `obj` is an open DeviceArray on the stream's device and describes it; enqueues nothing.
 cdef int describe_device(object obj, str name, str first, Operand *operand, ascend_cy_stream_t *box) except -1
-# The same for typed callers, contiguous arrays only.
-cdef int check_device_argument(DeviceArray array, str name, int32_t device) except -1 nogil
+# The same for typed callers; contiguous arrays only by default.
+cdef int check_device_argument(DeviceArray array, str name, int32_t device, bint contiguous=*) except -1 nogil

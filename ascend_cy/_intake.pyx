@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t
 from ascend_cy._array cimport DeviceArray, copy_device, new_array
 from ascend_cy._dtypes cimport ACL_BF16, ACL_FLOAT, ACL_FLOAT16, NO_CODE, code_of, dtype_of, itemsize_of, name_of
 from ascend_cy._host cimport *
-from ascend_cy._shape cimport extent
+from ascend_cy._shape cimport extent, sides
 from ascend_cy._status cimport check
 from ascend_cy._stream cimport Stream
 
@@ -78,6 +78,15 @@ cdef object take_host(object obj, str name, Operand *operand):
     cdef int code = array_code(<cnp.ndarray>array, name)
     if not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>array):
         # Strided, unaligned or byte-swapped: the kernels read a native contiguous copy.
+        array = np.array(array, dtype=array.dtype.newbyteorder("="), order="C", copy=True, subok=False)
+    describe(<cnp.ndarray>array, code, operand)
+    return array
+
+
+cdef object take_host_strided(object obj, str name, Operand *operand):
+    cdef object array = obj if cnp.PyArray_CheckExact(obj) else as_ndarray(obj, name)
+    cdef int code = array_code(<cnp.ndarray>array, name)
+    if not (cnp.PyArray_ISALIGNED(<cnp.ndarray>array) and cnp.PyArray_ISNOTSWAPPED(<cnp.ndarray>array)):
         array = np.array(array, dtype=array.dtype.newbyteorder("="), order="C", copy=True, subok=False)
     describe(<cnp.ndarray>array, code, operand)
     return array
@@ -198,19 +207,33 @@ cdef tuple shape_of(const Operand *operand):
 
 
 cdef int check_out(const Operand *x, str first, const Operand *out) except -1 nogil:
-    cdef int axis
-    cdef bint same = out.rank == x.rank
     if out.code != x.code:
         with gil:
             raise TypeError(f"out must have dtype {name_of(x.code)} like {first}, got {name_of(out.code)}")
-    if same:
-        for axis in range(x.rank):
-            if out.shape[axis] != x.shape[axis]:
-                same = False
-    if not same:
+    if not same_shape(x.rank, x.shape, out):
         with gil:
             raise ValueError(f"out must have shape {shape_of(x)} like {first}, got {shape_of(out)}")
     return 0
+
+
+cdef int check_out_shape(const Operand *out, int code, int rank, const Py_ssize_t *shape) except -1 nogil:
+    if out.code != code:
+        with gil:
+            raise TypeError(f"out must have dtype {name_of(code)}, got {name_of(out.code)}")
+    if not same_shape(rank, shape, out):
+        with gil:
+            raise ValueError(f"out must have shape {sides(shape, rank)}, got {shape_of(out)}")
+    return 0
+
+
+cdef bint same_shape(int rank, const Py_ssize_t *shape, const Operand *operand) noexcept nogil:
+    cdef int axis
+    if operand.rank != rank:
+        return False
+    for axis in range(rank):
+        if operand.shape[axis] != shape[axis]:
+            return False
+    return True
 
 
 cdef Stream check_stream(object stream):
@@ -267,14 +290,14 @@ cdef int describe_device(object obj, str name, str first, Operand *operand, asce
     return 0
 
 
-cdef int check_device_argument(DeviceArray array, str name, int32_t device) except -1 nogil:
+cdef int check_device_argument(DeviceArray array, str name, int32_t device, bint contiguous=True) except -1 nogil:
     if array is None:
         with gil:
             raise TypeError(f"{name} must be a DeviceArray, got None")
     if array.buffer is NULL:
         with gil:
             raise ValueError(f"{name} is closed")
-    if not array.contiguous:
+    if contiguous and not array.contiguous:
         with gil:
             raise ValueError(f"{name} must be contiguous")
     return check_device(array, name, device)

@@ -10,7 +10,7 @@ from ascend_cy._dtypes cimport ACL_BF16, ACL_FLOAT, ACL_FLOAT16, dtype_of, items
 from ascend_cy._host cimport *
 from ascend_cy._intake cimport (Operand, array_of, check_device_argument, check_float, check_out, check_stream,
                                 describe_device, describe_open, new_host_like, record, refuse_device_overlap,
-                                refuse_host_overlap, refuse_mixed, refuse_overlap, shape_of, take_device, take_host,
+                                refuse_host_overlap, refuse_mixed, refuse_overlap, same_shape, shape_of, take_device, take_host,
                                 take_out)
 from ascend_cy._shape cimport MAX_DIMS
 from ascend_cy._staging cimport FEW_ELEMENTS, room_on_device, settle_host_call, to_device, to_host
@@ -119,14 +119,8 @@ cdef int check_finite(double eps) except -1 nogil:
 
 
 cdef int check_weight(const Operand *x, const Operand *weight, int normalized_ndim, str name) except -1:
-    cdef int axis
-    cdef bint same = weight.rank == normalized_ndim
     check_float(weight.code, name)
-    if same:
-        for axis in range(normalized_ndim):
-            if weight.shape[axis] != x.shape[x.rank - normalized_ndim + axis]:
-                same = False
-    if not same:
+    if not same_shape(normalized_ndim, x.shape + x.rank - normalized_ndim, weight):
         raise ValueError(f"{name} must have shape {shape_of(x)[x.rank - normalized_ndim:]}, the normalized axes of x, "
                          f"got {shape_of(weight)}")
     return 0
