@@ -281,7 +281,7 @@ def launch_line(info: dict[str, Any], files: Files) -> str | None:
     arrays = files.arrays(DTYPES[0])
     with DeviceLibrary(info["library"]).launch_lines() as lines:
         normalize(*arrays.inputs())
-    return lines[0] if lines else None
+    return next((line for line in lines if "kernel" in line), None)
 
 
 # ---- the report ----

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import math
+import sys
 import time
 from dataclasses import dataclass
 
@@ -179,13 +180,14 @@ def normalize_rows(
     row_bytes = cols * source.dtype.itemsize
     batch = batch_rows(rows, row_bytes, source.rows.by_column, job.batch_rows)
     buffer = ascend_cy.empty_pinned((batch, cols), source.dtype)
+    hidden = sys.stderr is None or (None if job.progress is None else not job.progress)
     bar = tqdm(
         total=rows * row_bytes,
         unit="B",
         unit_scale=True,
         unit_divisor=1024,
         desc="layernorm",
-        disable=None if job.progress is None else not job.progress,
+        disable=hidden,
     )
     with contextlib.closing(bar):
         for start in range(0, rows, batch):

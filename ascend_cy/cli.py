@@ -77,10 +77,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if getattr(sys.stdout, "errors", "") == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a file's name may be any bytes
+    keep_standard_numbers()
     try:
         with signals_as_exceptions():
             code = run_command(words)
-            sys.stdout.flush()
+            if sys.stdout is not None:
+                sys.stdout.flush()
             return code
     except CliError as error:
         complain(str(error))
@@ -89,10 +91,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(f"the device has not enough memory: {error}")
     except AclError as error:
         complain(str(error))
+    except MemoryError as error:
+        complain(f"not enough memory: {error}")
     except BrokenPipeError:
-        # Whoever read our output has gone; Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        forget_output()  # whoever read it has gone
         return 128 + signal.SIGPIPE
+    except OSError as error:
+        complain(str(error))
+        forget_output()
     except KeyboardInterrupt:
         complain("interrupted")
         return 128 + signal.SIGINT
@@ -126,6 +132,21 @@ def complain(message: str) -> None:
     """One line on stderr; a closed stderr is no reason to fail differently."""
     with contextlib.suppress(OSError, ValueError):
         print(f"{PROGRAM}: error: {one_line(message)}", file=sys.stderr, flush=True)
+
+
+def keep_standard_numbers() -> None:
+    """Give closed standard streams a place, lest a file takes their number and gets what libraries print."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number is this one
+
+
+def forget_output() -> None:
+    """Drop what could not be written: Python would fail once more when it flushes at exit."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextlib.contextmanager

@@ -41,7 +41,21 @@ def test_reader_that_goes_away(tmp_path):
     process.stdout.close()
     process.stdout = None
     done = finish(process)
-    assert done.stderr == ""
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_output_that_cannot_be_written(tmp_path):
+    with open("/dev/full", "w") as full:
+        assert "No space left on device" in refused("info", cwd=tmp_path, stdout=full)
+
+
+@pytest.mark.parametrize("closed", [0, 1, 2])
+def test_closed_streams(tmp_path, closed):
+    np.save(tmp_path / "x.npy", np.ones((3, 4), "f4"))
+    words = ("layernorm", "x.npy", "y.npy", "--progress")
+    done = run(*words, cwd=tmp_path, preexec_fn=lambda: os.close(closed))
+    assert done.returncode == 0
+    assert np.array_equal(np.load(tmp_path / "y.npy"), np.zeros((3, 4)))
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
