@@ -233,11 +233,12 @@ LocalMemory &Core::Locate(const uint8_t *address, uint32_t length, const char *o
     Fail("%s lies in no on-chip memory of this core", operand);
 }
 
-void Core::CheckedRead(const uint8_t *address, uint32_t length, const char *operand)
+void Core::CheckedRead(const uint8_t *address, uint32_t length, const char *operand, uint32_t grain)
 {
     LocalMemory &memory = Locate(address, length, operand);
     const uint32_t offset = memory.OffsetOf(address);
-    const uint32_t unwritten = memory.FirstUnwritten(offset, length);
+    const uint32_t unwritten =
+        grain == 1 ? memory.FirstUnwritten(offset, length) : memory.FirstUnwrittenBlock(offset, length);
     if (unlikely(unwritten != LocalMemory::kNone)) {
         Fail("%s reads byte %u of %s, which nobody has written (ErrorRead2; %s covers bytes %u to %u)", operand,
              unwritten, memory.name(), operand, offset, offset + length - 1);

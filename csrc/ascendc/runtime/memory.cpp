@@ -76,6 +76,20 @@ uint32_t LocalMemory::FirstUnwritten(uint32_t offset, uint32_t length) const
     return kNone;
 }
 
+uint32_t LocalMemory::FirstUnwrittenBlock(uint32_t offset, uint32_t length) const
+{
+    const uint32_t end = offset + length;
+    for (uint32_t at = FirstUnwritten(offset, length); at != kNone;) {
+        const uint32_t block = at / kBlock;
+        if ((written_[block / 2] >> (block % 2 * kBlock) & 0xffffffffu) == 0) {
+            return block * kBlock;
+        }
+        const uint32_t next = (block + 1) * kBlock;
+        at = next < end ? FirstUnwritten(next, end - next) : kNone;
+    }
+    return kNone;
+}
+
 Seq LocalMemory::After(const History &history, Seq limit, uint32_t offset, uint32_t length)
 {
     const Seq *seq = history.data() + offset / kBlock;

@@ -115,6 +115,13 @@ public:
             CheckedRead(static_cast<const uint8_t *>(address), length, operand);
         }
     }
+    // The same for copies that move whole blocks: bytes beside written ones travel along, which is no mistake.
+    void ReadBlocks(const void *address, uint32_t length, const char *operand)
+    {
+        if (checks_ && length != 0) {
+            CheckedRead(static_cast<const uint8_t *>(address), length, operand, LocalMemory::kBlock);
+        }
+    }
     void Write(const void *address, uint32_t length, const char *operand)
     {
         if (checks_ && length != 0) {
@@ -229,7 +236,7 @@ private:
         CountApi();
     }
     void CountApi();
-    void CheckedRead(const uint8_t *address, uint32_t length, const char *operand);
+    void CheckedRead(const uint8_t *address, uint32_t length, const char *operand, uint32_t grain = 1);
     void CheckedWrite(const uint8_t *address, uint32_t length, const char *operand);
     LocalMemory &Locate(const uint8_t *address, uint32_t length, const char *operand);
     [[noreturn]] void Unordered(LocalMemory &memory, uint32_t offset, uint32_t length, const char *operand,

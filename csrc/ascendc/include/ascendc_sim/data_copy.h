@@ -114,7 +114,8 @@ template <class T> void Store(AtomicMode mode, uint8_t *to, const uint8_t *from,
     }
 }
 
-template <class T> void CopyOut(Core &core, T *dst, const LocalTensor<T> &src, const Bursts &bursts)
+// `whole`: the copy moves blocks of 32 bytes, not elements.
+template <class T> void CopyOut(Core &core, T *dst, const LocalTensor<T> &src, const Bursts &bursts, bool whole = true)
 {
     CheckLocalSide(core, src, "src");
     CheckGlobalAlignment<T>(core, dst, "dst");
@@ -130,7 +131,11 @@ template <class T> void CopyOut(Core &core, T *dst, const LocalTensor<T> &src, c
     for (uint32_t i = 0; i < bursts.count; ++i) {
         core.CheckGlobal(to, bursts.length, "dst");
         const uint8_t *from = src.bytes() + i * bursts.srcStep;
-        core.Read(from, static_cast<uint32_t>(bursts.length), "src");
+        if (whole) {
+            core.ReadBlocks(from, static_cast<uint32_t>(bursts.length), "src");
+        } else {
+            core.Read(from, static_cast<uint32_t>(bursts.length), "src");
+        }
         Store<T>(mode, to, from, bursts.length);
         to += bursts.dstStep;
     }
@@ -311,7 +316,8 @@ void PadOut(Core &core, T *dst, const LocalTensor<T> &src, uint32_t count, uint6
         core.Fail("blockLen %llu is not a multiple of the element's %zu bytes up to 2097151",
                   static_cast<unsigned long long>(length), sizeof(T));
     }
-    CopyOut(core, dst, src, Bursts{count, length, RoundedUp(length, kBlockBytes) + srcGap * kBlockBytes, length + dstGap});
+    CopyOut(core, dst, src, Bursts{count, length, RoundedUp(length, kBlockBytes) + srcGap * kBlockBytes, length + dstGap},
+            false);
 }
 
 } // namespace sim

@@ -64,6 +64,8 @@ public:
     void MarkWritten(uint32_t offset, uint32_t length);
     // The first byte of the range that nobody ever wrote, or kNone.
     uint32_t FirstUnwritten(uint32_t offset, uint32_t length) const;
+    // The first block of 32 bytes in the range of which no byte was ever written, or kNone.
+    uint32_t FirstUnwrittenBlock(uint32_t offset, uint32_t length) const;
 
     void RecordRead(Pipe pipe, Seq seq, uint32_t offset, uint32_t length)
     {

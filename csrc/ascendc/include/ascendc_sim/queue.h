@@ -590,7 +590,12 @@ inline TPipe *GetTPipePtr()
 public:                                                                                                                \
     using TBufPoolImpl = cls;                                                                                          \
     void Init() { numBuffers_ = 0; }                                                                                   \
-    template <class Queue> void Reset(Queue &) {}                                                                      \
+    void Reset()                                                                                                       \
+    {                                                                                                                  \
+        AscendC::sim::Core::Current().JoinPipes();                                                                     \
+        numBuffers_ = 0;                                                                                               \
+        next_ = start_;                                                                                                \
+    }                                                                                                                  \
     AscendC::TBufHandle GetBufHandle(uint8_t offset) { return buffers_ + offset; }                                     \
     void SetCurAddr(uint32_t address) { next_ = address; }                                                             \
     uint32_t GetCurAddr() { return next_; }                                                                            \
@@ -613,5 +618,8 @@ private:                                                                        
 public:
 
 } // namespace AscendC
+
+// Kernels call it without a namespace as well.
+using AscendC::GetTPipePtr;
 
 #endif // ASCENDC_SIM_QUEUE_H

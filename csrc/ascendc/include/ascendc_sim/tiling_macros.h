@@ -52,6 +52,9 @@ template <class A, class B> inline constexpr bool is_same_v = std::is_same_v<A, 
 template <bool b, class A, class B> using conditional_t = std::conditional_t<b, A, B>;
 } // namespace Std
 
+template <bool condition, class A, class B> struct Conditional {
+    using type = std::conditional_t<condition, A, B>;
+};
 template <class A, class B> struct IsSameType {
     static constexpr bool value = std::is_same_v<A, B>;
 };

@@ -83,6 +83,8 @@ constexpr uint64_t FULL_MASK = 0xffffffffffffffffull;
 constexpr uint64_t MASK_PLACEHOLDER = 0;
 constexpr uint64_t MASK_PLACEHOLDER_LIST[2] = {0, 0};
 constexpr int32_t MAX_REPEAT_TIMES = 255;
+constexpr uint32_t K_MAX_DIM = 8;
+constexpr uint32_t K_MAX_SHAPE_DIM = 8;
 constexpr uint32_t TOTAL_UB_SIZE = 192 * 1024;
 constexpr uint32_t TOTAL_VEC_LOCAL_SIZE = 184 * 1024;
 constexpr uint32_t TMP_UB_OFFSET = 184 * 1024;
@@ -286,7 +288,7 @@ struct MrgSort4Info {
 };
 
 struct ShapeInfo {
-    static constexpr int kMaxDims = 8;
+    static constexpr int kMaxDims = K_MAX_SHAPE_DIM;
     ShapeInfo() = default;
     ShapeInfo(uint8_t dims, const uint32_t sizes[], uint8_t originalDims, const uint32_t originalSizes[], DataFormat format)
         : shapeDim(dims), originalShapeDim(originalDims), dataFormat(format)

@@ -185,6 +185,92 @@ void RunCast(Core &core, const Lanes &lanes, const Operand<To> &dst, const Opera
         src);
 }
 
+// --- int4b_t: two to a byte, the first in the low half
+
+inline Lanes HalfAsMany(Core &core, Lanes lanes)
+{
+    if (core.checks() && (lanes.masked || lanes.width % 2 != 0 || lanes.last % 2 != 0)) {
+        core.Fail("int4b_t comes in pairs: the number of elements is even, and masks are prefixes");
+    }
+    lanes.per /= 2;
+    lanes.width /= 2;
+    lanes.last /= 2;
+    return lanes;
+}
+
+inline void RunCastToInt4(Core &core, const Lanes &lanes, const Operand<uint8_t> &dst, const Operand<half> &src,
+                          RoundMode mode)
+{
+    if (lanes.empty()) {
+        return;
+    }
+    const Lanes pairs = HalfAsMany(core, lanes);
+    Reads(core, src, lanes);
+    Writes(core, dst, pairs);
+    Charge(core, lanes.repeats);
+    for (uint32_t r = 0; r < lanes.repeats; ++r) {
+        half buffer[kMaxLanes];
+        uint8_t results[kMaxLanes];
+        const half *in = Gathered(src, r, lanes.count(r), buffer);
+        const auto nibble = [&](uint32_t i) {
+            const double rounded = RoundIntegral(static_cast<float>(in[i]), mode);
+            return static_cast<unsigned>(static_cast<int>(std::isnan(rounded) ? 0 : std::clamp(rounded, -8.0, 7.0))) & 15u;
+        };
+        for (uint32_t i = 0; i < pairs.count(r); ++i) {
+            results[i] = static_cast<uint8_t>(nibble(2 * i) | nibble(2 * i + 1) << 4);
+        }
+        Scattered(dst, r, pairs.count(r), results, pairs);
+    }
+}
+
+inline void RunCastFromInt4(Core &core, const Lanes &lanes, const Operand<half> &dst, const Operand<uint8_t> &src)
+{
+    if (lanes.empty()) {
+        return;
+    }
+    const Lanes pairs = HalfAsMany(core, lanes);
+    Reads(core, src, pairs);
+    Writes(core, dst, lanes);
+    Charge(core, lanes.repeats);
+    for (uint32_t r = 0; r < lanes.repeats; ++r) {
+        uint8_t buffer[kMaxLanes];
+        half results[kMaxLanes];
+        const uint8_t *in = Gathered(src, r, pairs.count(r), buffer);
+        for (uint32_t i = 0; i < lanes.count(r); ++i) {
+            const int value = in[i / 2] >> (i % 2 * 4) & 15;
+            results[i] = half(value < 8 ? value : value - 16);
+        }
+        Scattered(dst, r, lanes.count(r), results, lanes);
+    }
+}
+
+// Chooses between the plain conversions and those of int4b_t.
+template <class T, class U>
+void CastAny(Core &core, const Lanes &lanes, const LocalTensor<T> &dst, const LocalTensor<U> &src, RoundMode mode,
+             const UnaryRepeatParams &p)
+{
+    if constexpr (std::is_same_v<T, int4b_t>) {
+        static_assert(std::is_same_v<U, half>, "only half becomes int4b_t");
+        const auto bytes = dst.template ReinterpretCast<uint8_t>();
+        RunCastToInt4(core, lanes, MakeOperand(bytes, p.dstBlkStride, p.dstRepStride, "dst"),
+                      MakeOperand(src, p.srcBlkStride, p.srcRepStride, "src"), mode);
+    } else if constexpr (std::is_same_v<U, int4b_t>) {
+        static_assert(std::is_same_v<T, half>, "int4b_t becomes only half");
+        const auto bytes = src.template ReinterpretCast<uint8_t>();
+        RunCastFromInt4(core, lanes, MakeOperand(dst, p.dstBlkStride, p.dstRepStride, "dst"),
+                        MakeOperand(bytes, p.srcBlkStride, p.srcRepStride, "src"));
+    } else {
+        RunCast(core, lanes, MakeOperand(dst, p.dstBlkStride, p.dstRepStride, "dst"),
+                MakeOperand(src, p.srcBlkStride, p.srcRepStride, "src"), mode);
+    }
+}
+
+// Repeats side by side, for a repeat of `per` elements.
+template <class T> constexpr uint8_t DenseRepeat(uint32_t per)
+{
+    return static_cast<uint8_t>((std::is_same_v<T, int4b_t> ? per / 2 : per * sizeof(T)) / kBlockBytes);
+}
+
 } // namespace sim
 
 template <class T, class U, bool isSetMask = true, class Mask>
@@ -195,8 +281,7 @@ inline std::enable_if_t<sim::kIsMask<Mask>> Cast(const LocalTensor<T> &dst, cons
     sim::Core &core = sim::Core::Current();
     core.Begin("Cast", sim::Pipe::V, where);
     const auto lanes = sim::MaskForm<isSetMask>(core, sim::AsMask(mask), repeatTime, sim::kPerRepeatOf<T, U>);
-    sim::RunCast(core, lanes, sim::MakeOperand(dst, p.dstBlkStride, p.dstRepStride, "dst"),
-                 sim::MakeOperand(src, p.srcBlkStride, p.srcRepStride, "src"), mode);
+    sim::CastAny(core, lanes, dst, src, mode, p);
 }
 template <class T, class U>
 inline void Cast(const LocalTensor<T> &dst, const LocalTensor<U> &src, const RoundMode &mode, const uint32_t count,
@@ -204,8 +289,9 @@ inline void Cast(const LocalTensor<T> &dst, const LocalTensor<U> &src, const Rou
 {
     sim::Core &core = sim::Core::Current();
     core.Begin("Cast", sim::Pipe::V, where);
-    const sim::Lanes lanes = sim::CountForm(core, count, sim::kPerRepeatOf<T, U>);
-    sim::RunCast(core, lanes, sim::MakeDense(dst, lanes, "dst"), sim::MakeDense(src, lanes, "src"), mode);
+    constexpr uint32_t per = sim::kPerRepeatOf<T, U>;
+    const sim::Lanes lanes = sim::CountForm(core, count, per);
+    sim::CastAny(core, lanes, dst, src, mode, UnaryRepeatParams(1, 1, sim::DenseRepeat<T>(per), sim::DenseRepeat<U>(per)));
 }
 
 // Conversion of one value by the scalar unit.

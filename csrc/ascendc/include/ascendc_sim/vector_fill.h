@@ -118,6 +118,18 @@ inline void Brcb(const LocalTensor<T> &dst, const LocalTensor<T> &src, int64_t r
 
 // UB to UB with a mask. In counter mode the mask counts inside every repeat.
 namespace sim {
+template <class T> void CopyLongRepeats(const Lanes &lanes, const Operand<T> &dst, const Operand<T> &src)
+{
+    constexpr uint32_t per = Operand<T>::kPerBlock;
+    for (uint32_t r = 0; r < lanes.repeats; ++r) {
+        for (uint32_t lane = 0; lane < lanes.width; lane += per) {
+            std::memmove(reinterpret_cast<uint8_t *>(dst.at(r)) + uint64_t(lane / per) * dst.block,
+                         reinterpret_cast<const uint8_t *>(src.at(r)) + uint64_t(lane / per) * src.block,
+                         std::min(per, lanes.width - lane) * sizeof(T));
+        }
+    }
+}
+
 template <bool isSetMask, class T, class Mask>
 void RunCopy(Core &core, const LocalTensor<T> &dst, const LocalTensor<T> &src, Mask mask, int64_t repeatTime,
              const CopyRepeatParams &p)
@@ -127,6 +139,8 @@ void RunCopy(Core &core, const LocalTensor<T> &dst, const LocalTensor<T> &src, M
         core.Fail("a stride is above 4095");
     }
     CheckRepeats(core, repeatTime);
+    const auto in = MakeOperand(src, p.srcStride, p.srcRepeatSize, "src");
+    const auto out = MakeOperand(dst, p.dstStride, p.dstRepeatSize, "dst");
     Lanes lanes;
     Core::Registers &registers = core.registers();
     if (registers.counterMode) {
@@ -135,18 +149,22 @@ void RunCopy(Core &core, const LocalTensor<T> &dst, const LocalTensor<T> &src, M
                 registers.mask[0] = mask;
             }
         }
-        lanes = PrefixLanes(registers.mask[0] & 0xffffffffu, static_cast<uint32_t>(repeatTime), kPerRepeat<T>);
+        // Inside a repeat as many elements as the mask says, also more than 256 bytes.
+        const auto count = static_cast<uint32_t>(registers.mask[0]);
+        lanes = PrefixLanes(count, static_cast<uint32_t>(repeatTime), count);
     } else {
         lanes = MaskForm<isSetMask>(core, AsMask(mask), repeatTime, kPerRepeat<T>);
     }
     if (lanes.empty()) {
         return;
     }
-    const auto in = MakeOperand(src, p.srcStride, p.srcRepeatSize, "src");
-    const auto out = MakeOperand(dst, p.dstStride, p.dstRepeatSize, "dst");
     Reads(core, in, lanes);
     Writes(core, out, lanes);
     Charge(core, lanes.repeats);
+    if (lanes.per > kMaxLanes) {
+        CopyLongRepeats(lanes, out, in);
+        return;
+    }
     Execute(lanes, out, [](T *to, const T *from, uint32_t n) { std::memmove(to, from, n * sizeof(T)); }, in);
 }
 } // namespace sim
