@@ -12,70 +12,17 @@
 // core. Rows that do not fit are split: one pass over their tiles for mean and variance (combined after Chan), one for y.
 #include "kernel_operator.h"
 
+#include "layernorm_rows.h"
 #include "layernorm_tiling.h"
 
 using namespace AscendC;
+using namespace layernorm_rows;
 
 namespace {
 
-constexpr int64_t kLanes = 64;       // floats of one repeat
-constexpr int64_t kBlockFloats = 8;  // floats of one block of 32 bytes
-constexpr int64_t kMostRepeats = 248;
 constexpr int64_t kGroupRows = 32;   // split rows that share one load of gamma and beta
 constexpr float kFarPivot = 16.0f;   // a pivot is far if m * m is above so many variances
 constexpr float kTinyVariance = 8.077935669463161e-28f; // 2^-90: below it squares may have lost digits
-
-__aicore__ inline int64_t RoundUp(int64_t value, int64_t unit)
-{
-    return (value + unit - 1) / unit * unit;
-}
-__aicore__ inline int64_t Min(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-__aicore__ inline float FloatOfBits(uint32_t bits)
-{
-    return *reinterpret_cast<float *>(&bits);
-}
-__aicore__ inline uint32_t BitsOfFloat(float value)
-{
-    return *reinterpret_cast<uint32_t *>(&value);
-}
-
-// The core has no double: rounds the bits of one that is not negative to float.
-__aicore__ inline float FloatOfDoubleBits(uint64_t bits)
-{
-    const int64_t exponent = static_cast<int64_t>(bits >> 52 & 0x7ff) - 1023;
-    const uint64_t fraction = bits & 0xfffffffffffffull;
-    if (exponent > 127) {
-        return FloatOfBits(0x7f800000u);
-    }
-    if (exponent < -149) {
-        return 0.0f;
-    }
-    if (exponent < -126) {
-        const int64_t shift = 29 + (-126 - exponent);
-        return FloatOfBits(static_cast<uint32_t>(((1ull << 52 | fraction) + (1ull << (shift - 1))) >> shift));
-    }
-    return FloatOfBits(static_cast<uint32_t>(static_cast<uint64_t>(exponent + 127) << 23) +
-                       static_cast<uint32_t>((fraction + (1ull << 28)) >> 29));
-}
-
-// 2^k that brings a finite value other than zero near 1; its reciprocal is a normal number too.
-__aicore__ inline float ScaleFor(float largest)
-{
-    int64_t field = 254 - static_cast<int64_t>(BitsOfFloat(largest) >> 23 & 0xff);
-    field = field < 1 ? 1 : field > 227 ? 227 : field;
-    return FloatOfBits(static_cast<uint32_t>(field) << 23);
-}
-__aicore__ inline float ReciprocalOfPower(float power)
-{
-    return FloatOfBits((254u << 23) - BitsOfFloat(power));
-}
-__aicore__ inline bool IsFinite(float value)
-{
-    return value - value == 0.0f;
-}
 
 struct RowStats {
     float scale; // of x, before anything else
@@ -120,21 +67,15 @@ public:
         pipe->InitBuffer(yQueue_, 2, static_cast<uint32_t>(held * pitch_ * sizeof(T)));
         pipe->InitBuffer(statQueue_, 2, static_cast<uint32_t>(2 * numbers_ * sizeof(float)));
         pipe->InitBuffer(weightBuffer_, static_cast<uint32_t>(2 * pitch_ * sizeof(float)));
-        pipe->InitBuffer(sumBuffer_, static_cast<uint32_t>((pitch_ <= LAYERNORM_NPU_NARROW_COLS ? held * kLanes
-                                                                                             : held * pitch_ / 8) *
-                                                           sizeof(float)));
-        pipe->InitBuffer(partBuffer_, static_cast<uint32_t>(numbers_ * 16 * sizeof(float)));
-        pipe->InitBuffer(numberBuffer_, static_cast<uint32_t>((5 * numbers_ + numbers_ * kBlockFloats) * sizeof(float)));
+        math_.Init(pipe, held, cols, pitch_);
+        pipe->InitBuffer(numberBuffer_, static_cast<uint32_t>(5 * numbers_ * sizeof(float)));
         gammaLocal_ = weightBuffer_.template Get<float>();
         betaLocal_ = gammaLocal_[pitch_];
-        sums_ = sumBuffer_.template Get<float>();
-        parts_ = partBuffer_.template Get<float>();
         pivots_ = numberBuffer_.template Get<float>();
         shifts_ = pivots_[numbers_];
         variances_ = pivots_[2 * numbers_];
         multipliers_ = pivots_[3 * numbers_];
         scratch_ = pivots_[4 * numbers_];
-        spread_ = pivots_[5 * numbers_];
         if constexpr (sizeof(T) != sizeof(float)) {
             pipe->InitBuffer(floatBuffer_, static_cast<uint32_t>(2 * held * pitch_ * sizeof(float)));
         }
@@ -155,38 +96,19 @@ public:
     }
 
 private:
-    __aicore__ inline bool Narrow() const { return pitch_ <= LAYERNORM_NPU_NARROW_COLS; }
-
     // ---- loading and storing ----------------------------------------------------------------------------------------
-
-    // `count` columns of `rows` rows, padded with zeros to whole blocks.
-    __aicore__ inline void Load(const LocalTensor<T> &dst, int64_t offset, int64_t rows, int64_t count)
-    {
-        const int64_t bytes = count * static_cast<int64_t>(sizeof(T));
-        const int64_t used = RoundUp(bytes, 32);
-        const DataCopyExtParams copy{static_cast<uint16_t>(rows), static_cast<uint32_t>(bytes), 0,
-                                     static_cast<uint32_t>((pitch_ * static_cast<int64_t>(sizeof(T)) - used) / 32), 0};
-        DataCopyPadExtParams<T> pad;
-        pad.isPad = true;
-        pad.rightPadding = static_cast<uint8_t>((used - bytes) / static_cast<int64_t>(sizeof(T)));
-        DataCopyPad(dst, xGm_[offset], copy, pad);
-    }
 
     __aicore__ inline void LoadTile(int64_t offset, int64_t rows, int64_t count)
     {
         LocalTensor<T> x = xQueue_.template AllocTensor<T>();
-        Load(x, offset, rows, count);
+        LoadRows(x, xGm_[offset], rows, count, pitch_);
         xQueue_.EnQue(x);
     }
 
     __aicore__ inline void StoreTile(int64_t offset, int64_t rows, int64_t count)
     {
         LocalTensor<T> y = yQueue_.template DeQue<T>();
-        const int64_t bytes = count * static_cast<int64_t>(sizeof(T));
-        const DataCopyExtParams copy{
-            static_cast<uint16_t>(rows), static_cast<uint32_t>(bytes),
-            static_cast<uint32_t>((pitch_ * static_cast<int64_t>(sizeof(T)) - RoundUp(bytes, 32)) / 32), 0, 0};
-        DataCopyPad(yGm_[offset], y, copy);
+        StoreRows(yGm_[offset], y, rows, count, pitch_);
         yQueue_.FreeTensor(y);
     }
 
@@ -203,49 +125,16 @@ private:
         statQueue_.FreeTensor(stats);
     }
 
-    template <typename W>
-    __aicore__ inline void LoadWeightAs(const LocalTensor<float> &dst, GM_ADDR address, int64_t column, int64_t count)
-    {
-        GlobalTensor<W> weight;
-        weight.SetGlobalBuffer((__gm__ W *)address);
-        // 16-bit weights land in the upper half of their place and widen downwards.
-        LocalTensor<W> raw = dst.template ReinterpretCast<W>();
-        if constexpr (sizeof(W) != sizeof(float)) {
-            raw = raw[pitch_];
-        }
-        const DataCopyExtParams copy{1, static_cast<uint32_t>(count * sizeof(W)), 0, 0, 0};
-        DataCopyPadExtParams<W> pad;
-        DataCopyPad(raw, weight[column], copy, pad);
-        const event_t id = static_cast<event_t>(GetTPipePtr()->FetchEventID(HardEvent::MTE2_V));
-        SetFlag<HardEvent::MTE2_V>(id);
-        WaitFlag<HardEvent::MTE2_V>(id);
-        if constexpr (sizeof(W) != sizeof(float)) {
-            Cast(dst, raw, RoundMode::CAST_NONE, static_cast<uint32_t>(count));
-        }
-    }
-
-    __aicore__ inline void LoadWeight(const LocalTensor<float> &dst, GM_ADDR address, int64_t type, int64_t column,
-                                      int64_t count)
-    {
-        if (type == LAYERNORM_FLOAT) {
-            LoadWeightAs<float>(dst, address, column, count);
-        } else if (type == LAYERNORM_FLOAT16) {
-            LoadWeightAs<half>(dst, address, column, count);
-        } else {
-            LoadWeightAs<bfloat16_t>(dst, address, column, count);
-        }
-    }
-
     __aicore__ inline void LoadWeights(int64_t column, int64_t count)
     {
         const event_t id = static_cast<event_t>(GetTPipePtr()->FetchEventID(HardEvent::V_MTE2));
         SetFlag<HardEvent::V_MTE2>(id);
         WaitFlag<HardEvent::V_MTE2>(id);
         if (gamma_ != nullptr) {
-            LoadWeight(gammaLocal_, gamma_, gammaType_, column, count);
+            LoadWeight(gammaLocal_, gamma_, gammaType_, column, count, pitch_);
         }
         if (beta_ != nullptr) {
-            LoadWeight(betaLocal_, beta_, betaType_, column, count);
+            LoadWeight(betaLocal_, beta_, betaType_, column, count, pitch_);
         }
     }
 
@@ -272,7 +161,7 @@ private:
     __aicore__ inline void Narrowed(const LocalTensor<T> &y, const LocalTensor<float> &result, int64_t rows, int64_t count)
     {
         if constexpr (sizeof(T) != sizeof(float)) {
-            if (!Narrow() || count == pitch_) {
+            if (!math_.Narrow() || count == pitch_) {
                 Cast(y, result, RoundMode::CAST_RINT, static_cast<uint32_t>((rows - 1) * pitch_ + count));
                 return;
             }
@@ -284,180 +173,21 @@ private:
         }
     }
 
-    // ---- sums -------------------------------------------------------------------------------------------------------
-
-    // sums[r] = sum of row r of `src`, rows * pitch. Wide rows must end in zeros.
-    __aicore__ inline void RowSums(const LocalTensor<float> &sums, const LocalTensor<float> &src, int64_t rows)
-    {
-        if (Narrow()) {
-            NarrowRowSums(sums, src, rows);
-        } else {
-            WideRowSums(sums, src, rows);
-        }
-    }
-
-    __aicore__ inline void NarrowRowSums(const LocalTensor<float> &sums, const LocalTensor<float> &src, int64_t rows)
-    {
-        const uint8_t repeat = static_cast<uint8_t>(rows);
-        const uint8_t step = static_cast<uint8_t>(pitch_ / kBlockFloats);
-        const int32_t longStep = static_cast<int32_t>(pitch_ / kBlockFloats);
-        if (cols_ <= kLanes) {
-            WholeReduceSum(sums, src, static_cast<int32_t>(cols_), repeat, 1, 1, longStep);
-            return;
-        }
-        // All columns of 64 onto one, then a tree for each row.
-        const int64_t full = cols_ / kLanes;
-        const uint64_t tail = static_cast<uint64_t>(cols_ % kLanes);
-        if (full > 1) {
-            Add(sums_, src, src[kLanes], static_cast<uint64_t>(kLanes), repeat, BinaryRepeatParams{1, 1, 1, 8, step, step});
-        } else {
-            Adds(sums_, src, 0.0f, static_cast<uint64_t>(kLanes), repeat, UnaryRepeatParams{1, 1, 8, step});
-        }
-        for (int64_t c = 2; c < full; ++c) {
-            Add(sums_, sums_, src[c * kLanes], static_cast<uint64_t>(kLanes), repeat,
-                BinaryRepeatParams{1, 1, 1, 8, 8, step});
-        }
-        if (tail != 0) {
-            Add(sums_, sums_, src[full * kLanes], tail, repeat, BinaryRepeatParams{1, 1, 1, 8, 8, step});
-        }
-        WholeReduceSum(sums, sums_, static_cast<int32_t>(kLanes), repeat, 1, 1, 8);
-    }
-
-    __aicore__ inline void WideRowSums(const LocalTensor<float> &sums, const LocalTensor<float> &src, int64_t rows)
-    {
-        // A tree all the way up: blocks of 8 over the whole tile, then the blocks of each row.
-        const int64_t repeats = rows * pitch_ / kLanes;
-        for (int64_t r = 0; r < repeats; r += kMostRepeats) {
-            BlockReduceSum(sums_[r * kBlockFloats], src[r * kLanes], static_cast<int32_t>(Min(kMostRepeats, repeats - r)),
-                           static_cast<int32_t>(kLanes), 1, 1, 8);
-        }
-        const int64_t blocks = pitch_ / kBlockFloats; // of one row; a multiple of 8
-        if (blocks <= kLanes) {
-            WholeReduceSum(sums, sums_, static_cast<int32_t>(blocks), static_cast<int32_t>(rows), 1, 1,
-                           static_cast<int32_t>(blocks / kBlockFloats));
-            return;
-        }
-        const int64_t full = blocks / kLanes;
-        const int64_t tail = blocks % kLanes;
-        for (int64_t r = 0; r < rows; ++r) {
-            WholeReduceSum(parts_[r * 16], sums_[r * blocks], static_cast<int32_t>(kLanes), static_cast<int32_t>(full), 1, 1,
-                           8);
-            if (tail != 0) {
-                WholeReduceSum(parts_[r * 16 + full], sums_[r * blocks + full * kLanes], static_cast<int32_t>(tail), 1, 1, 1,
-                               8);
-            }
-        }
-        WholeReduceSum(sums, parts_, static_cast<int32_t>(full + (tail != 0 ? 1 : 0)), static_cast<int32_t>(rows), 1, 1, 2);
-    }
-
-    // ---- a number per row, applied to the row -----------------------------------------------------------------------
-
-    enum class Operation { kSub, kMul };
-
-    template <Operation op>
-    __aicore__ inline void Apply(const LocalTensor<float> &dst, const LocalTensor<float> &a, const LocalTensor<float> &b,
-                                 uint64_t mask, uint8_t repeat, const BinaryRepeatParams &params)
-    {
-        if constexpr (op == Operation::kSub) {
-            Sub(dst, a, b, mask, repeat, params);
-        } else {
-            Mul(dst, a, b, mask, repeat, params);
-        }
-    }
-
-    // dst = src op numbers[row], for every row of the tile.
-    template <Operation op>
-    __aicore__ inline void ApplyNumbers(const LocalTensor<float> &dst, const LocalTensor<float> &src,
-                                        const LocalTensor<float> &numbers, int64_t rows)
-    {
-        Brcb(spread_, numbers, static_cast<uint8_t>(RoundUp(rows, kBlockFloats) / kBlockFloats), BrcbRepeatParams{1, 8});
-        if (Narrow()) {
-            const uint8_t step = static_cast<uint8_t>(pitch_ / kBlockFloats);
-            for (int64_t c = 0; c < cols_; c += kLanes) {
-                Apply<op>(dst[c], src[c], spread_, static_cast<uint64_t>(Min(kLanes, cols_ - c)), static_cast<uint8_t>(rows),
-                          BinaryRepeatParams{1, 1, 0, step, step, 1});
-            }
-            return;
-        }
-        const int64_t full = cols_ / kLanes;
-        const uint64_t tail = static_cast<uint64_t>(cols_ % kLanes);
-        for (int64_t r = 0; r < rows; ++r) {
-            const LocalTensor<float> number = spread_[r * kBlockFloats];
-            Apply<op>(dst[r * pitch_], src[r * pitch_], number, static_cast<uint64_t>(kLanes), static_cast<uint8_t>(full),
-                      BinaryRepeatParams{1, 1, 0, 8, 8, 0});
-            if (tail != 0) {
-                const int64_t at = r * pitch_ + full * kLanes;
-                Apply<op>(dst[at], src[at], number, tail, 1, BinaryRepeatParams{1, 1, 0, 8, 8, 0});
-            }
-        }
-    }
-
-    // dst = src op weight[column].
-    template <bool multiply>
-    __aicore__ inline void ApplyWeight(const LocalTensor<float> &data, const LocalTensor<float> &weight, int64_t rows,
-                                       int64_t count)
-    {
-        if (Narrow()) {
-            const uint8_t step = static_cast<uint8_t>(pitch_ / kBlockFloats);
-            const BinaryRepeatParams params{1, 1, 1, step, step, 0};
-            for (int64_t c = 0; c < count; c += kLanes) {
-                const uint64_t mask = static_cast<uint64_t>(Min(kLanes, count - c));
-                if constexpr (multiply) {
-                    Mul(data[c], data[c], weight[c], mask, static_cast<uint8_t>(rows), params);
-                } else {
-                    Add(data[c], data[c], weight[c], mask, static_cast<uint8_t>(rows), params);
-                }
-            }
-            return;
-        }
-        for (int64_t r = 0; r < rows; ++r) {
-            if constexpr (multiply) {
-                Mul(data[r * pitch_], data[r * pitch_], weight, static_cast<int32_t>(count));
-            } else {
-                Add(data[r * pitch_], data[r * pitch_], weight, static_cast<int32_t>(count));
-            }
-        }
-    }
-
     __aicore__ inline void ApplyWeights(const LocalTensor<float> &data, int64_t rows, int64_t count)
     {
         if (gamma_ != nullptr) {
-            ApplyWeight<true>(data, gammaLocal_, rows, count);
+            math_.ApplyWeight<Operation::kMul>(data, gammaLocal_, rows, count);
         }
         if (beta_ != nullptr) {
-            ApplyWeight<false>(data, betaLocal_, rows, count);
+            math_.ApplyWeight<Operation::kAdd>(data, betaLocal_, rows, count);
         }
-    }
-
-    __aicore__ inline void Square(const LocalTensor<float> &dst, const LocalTensor<float> &src, int64_t rows)
-    {
-        if (!Narrow()) {
-            Mul(dst, src, src, static_cast<int32_t>(rows * pitch_));
-            return;
-        }
-        const uint8_t step = static_cast<uint8_t>(pitch_ / kBlockFloats);
-        for (int64_t c = 0; c < cols_; c += kLanes) {
-            Mul(dst[c], src[c], src[c], static_cast<uint64_t>(Min(kLanes, cols_ - c)), static_cast<uint8_t>(rows),
-                BinaryRepeatParams{1, 1, 1, step, step, step});
-        }
-    }
-
-    // numbers = 1 / sqrt(numbers + eps). Rsqrt is only an approximation.
-    __aicore__ inline void ReciprocalRoots(const LocalTensor<float> &dst, const LocalTensor<float> &variances, float eps,
-                                           int64_t count)
-    {
-        const int32_t n = static_cast<int32_t>(count);
-        Adds(dst, variances, eps, n);
-        Sqrt(dst, dst, n);
-        Duplicate(scratch_, 1.0f, n);
-        Div(dst, scratch_, dst, n);
     }
 
     // ---- whole rows -------------------------------------------------------------------------------------------------
 
     __aicore__ inline void ProcessWholeRows()
     {
-        if (!Narrow() && cols_ != pitch_) {
+        if (!math_.Narrow() && cols_ != pitch_) {
             ClearPadding();
         }
         LoadTile(firstRow_ * cols_, Min(tileRows_, endRow_ - firstRow_), cols_);
@@ -506,20 +236,20 @@ private:
         const int32_t n = static_cast<int32_t>(rows);
 
         WholeReduceSum(pivots_, a, 1, n, 1, 1, static_cast<int32_t>(pitch_ / kBlockFloats));
-        ApplyNumbers<Operation::kSub>(a, a, pivots_, rows);
-        RowSums(shifts_, a, rows);
+        math_.ApplyNumbers<Operation::kSub>(a, a, pivots_, rows);
+        math_.RowSums(shifts_, a, rows);
         Muls(shifts_, shifts_, invCols_, n);
-        ApplyNumbers<Operation::kSub>(b, a, shifts_, rows);
-        Square(a, b, rows);
-        RowSums(variances_, a, rows);
+        math_.ApplyNumbers<Operation::kSub>(b, a, shifts_, rows);
+        math_.Products(a, b, b, rows);
+        math_.RowSums(variances_, a, rows);
         Muls(variances_, variances_, invCols_, n);
-        ReciprocalRoots(multipliers_, variances_, eps_, rows);
+        math_.ReciprocalRoots(multipliers_, variances_, eps_, rows);
         Add(stats, pivots_, shifts_, n);
         Adds(stats[numbers_], multipliers_, 0.0f, n);
         if (NeedsRescue(rows)) {
             RescueRows(x, a, b, stats, row, rows);
         }
-        ApplyNumbers<Operation::kMul>(b, b, multipliers_, rows);
+        math_.ApplyNumbers<Operation::kMul>(b, b, multipliers_, rows);
         ApplyWeights(b, rows, cols_);
         Narrowed(y, b, rows, cols_);
         yQueue_.EnQue(y);
@@ -532,11 +262,11 @@ private:
         const int32_t n = static_cast<int32_t>(rows);
         // What m * m has above kFarPivot * v, or NaN where v is not finite: zero for ordinary rows.
         Mul(scratch_, shifts_, shifts_, n);
-        Muls(parts_, variances_, -kFarPivot, n);
-        Add(scratch_, scratch_, parts_, n);
+        Muls(math_.parts(), variances_, -kFarPivot, n);
+        Add(scratch_, scratch_, math_.parts(), n);
         Maxs(scratch_, scratch_, 0.0f, n);
-        Sub(parts_, variances_, variances_, n);
-        Add(scratch_, scratch_, parts_, n);
+        Sub(math_.parts(), variances_, variances_, n);
+        Add(scratch_, scratch_, math_.parts(), n);
         ReduceSum(scratch_, scratch_, scratch_, n);
         if (!(scratch_.GetValue(0) == 0.0f)) {
             return true;
@@ -544,7 +274,7 @@ private:
         if (eps_ >= kTinyVariance) {
             return false;
         }
-        ReduceMin(scratch_, variances_, parts_, n);
+        ReduceMin(scratch_, variances_, math_.parts(), n);
         return scratch_.GetValue(0) < kTinyVariance;
     }
     __aicore__ inline bool OutOfRange(float variance) const
@@ -572,7 +302,7 @@ private:
         const uint32_t place = static_cast<uint32_t>(r);
         PipeBarrier<PIPE_ALL>();
         const LocalTensor<T> xRow = x[r * pitch_];
-        Load(xRow, row * cols_, 1, cols_);
+        LoadRows(xRow, xGm_[row * cols_], 1, cols_, pitch_);
         PipeBarrier<PIPE_ALL>();
         if constexpr (sizeof(T) != sizeof(float)) {
             Cast(a, xRow, RoundMode::CAST_NONE, static_cast<uint32_t>(n));
@@ -587,21 +317,21 @@ private:
             return;
         }
         Abs(b, a, n);
-        ReduceMax(scratch_, b, sums_, n);
+        ReduceMax(scratch_, b, math_.sums(), n);
         const float largest = scratch_.GetValue(0);
         const float scale = largest == 0.0f ? 1.0f : ScaleFor(largest);
         Muls(a, a, scale, n);
         // The first element leads to a pivot near the mean; of equal elements it is the mean.
         float pivot = a.GetValue(0);
         Adds(b, a, -pivot, n);
-        RowSums(scratch_, b, 1);
+        math_.RowSums(scratch_, b, 1);
         pivot += scratch_.GetValue(0) * invCols_;
         Adds(a, a, -pivot, n);
-        RowSums(scratch_, a, 1);
+        math_.RowSums(scratch_, a, 1);
         const float shift = scratch_.GetValue(0) * invCols_;
         Adds(b, a, -shift, n);
         Mul(a, b, b, n);
-        RowSums(scratch_, a, 1);
+        math_.RowSums(scratch_, a, 1);
         const float variance = scratch_.GetValue(0) * invCols_;
         const float eps = ScaledEps(scale);
         multipliers_.SetValue(place, RootOf(variance, eps));
@@ -627,9 +357,9 @@ private:
         if (variance + eps == 0.0f) {
             return 0.0f;
         }
-        Duplicate(parts_, variance, static_cast<int32_t>(kBlockFloats));
-        ReciprocalRoots(parts_, parts_, eps, kBlockFloats);
-        return parts_.GetValue(0);
+        Duplicate(math_.parts(), variance, static_cast<int32_t>(kBlockFloats));
+        math_.ReciprocalRoots(math_.parts(), math_.parts(), eps, kBlockFloats);
+        return math_.parts().GetValue(0);
     }
 
     // ---- split rows -------------------------------------------------------------------------------------------------
@@ -740,10 +470,10 @@ private:
             }
             const float size = static_cast<float>(count);
             Adds(a, a, -stats.pivot, n);
-            const float tileMean = SliceSum(a, n) / size;
+            const float tileMean = math_.SliceSum(scratch_, a, count) / size;
             Adds(b, a, -tileMean, n);
             Mul(a, b, b, n);
-            const float tileSquares = SliceSum(a, n);
+            const float tileSquares = math_.SliceSum(scratch_, a, count);
             const float delta = tileMean - mean;
             const float total = done + size;
             mean += delta * (size / total);
@@ -754,28 +484,6 @@ private:
         }
         stats.shift = mean;
         return squares * invCols_;
-    }
-
-    // The sum of one tile of a split row: a tree.
-    __aicore__ inline float SliceSum(const LocalTensor<float> &src, int32_t count)
-    {
-        const int64_t padded = RoundUp(count, kLanes);
-        if (padded != count) {
-            // The lanes of the last repeat behind the columns.
-            const int64_t last = padded - kLanes;
-            uint64_t behind[2] = {~0ull << (count - last), 0};
-            Duplicate(src[last], 0.0f, behind, 1, 1, 8);
-        }
-        // From here on as if the tile were a row of `padded` columns.
-        const int64_t pitch = pitch_;
-        pitch_ = padded;
-        if (padded <= LAYERNORM_NPU_NARROW_COLS) {
-            ReduceSum(scratch_, src, scratch_, static_cast<int32_t>(padded));
-        } else {
-            WideRowSums(scratch_, src, 1);
-        }
-        pitch_ = pitch;
-        return scratch_.GetValue(0);
     }
 
     // The largest magnitude of a row, or a number that is not finite if an element is not.
@@ -794,7 +502,7 @@ private:
             ReduceSum(scratch_, b, scratch_, n);
             const float zero = scratch_.GetValue(0);
             Abs(b, a, n);
-            ReduceMax(scratch_, b, sums_, n);
+            ReduceMax(scratch_, b, math_.sums(), n);
             const float here = scratch_.GetValue(0);
             yQueue_.FreeTensor(y);
             xQueue_.FreeTensor(x);
@@ -813,12 +521,11 @@ private:
     TQue<TPosition::VECIN, 1> xQueue_;
     TQue<TPosition::VECOUT, 1> yQueue_;
     TQue<TPosition::VECOUT, 1> statQueue_; // means, then reciprocal deviations
-    TBuf<TPosition::VECCALC> weightBuffer_, sumBuffer_, partBuffer_, numberBuffer_, floatBuffer_;
+    TBuf<TPosition::VECCALC> weightBuffer_, numberBuffer_, floatBuffer_;
+    RowMath math_;
     LocalTensor<float> gammaLocal_, betaLocal_;
-    LocalTensor<float> sums_, parts_;
     // One number for each row of the tile.
     LocalTensor<float> pivots_, shifts_, variances_, multipliers_, scratch_;
-    LocalTensor<float> spread_; // one block for each row
     int64_t cols_ = 0;
     int64_t firstRow_ = 0;
     int64_t endRow_ = 0;
