@@ -20,6 +20,7 @@ cdef class DeviceArray:
     cdef object base_array        # what a view is a view of
     cdef object __weakref__
     cdef Py_ssize_t *steps        # strides in elements, made when DLPack's table asks for them
+    cdef void *home               # the host library's stream that the buffer belongs to, borrowed from it
 
     cdef Py_ssize_t nbytes_(self) noexcept nogil
 
@@ -47,7 +48,8 @@ cdef object as_host(object source, str name)
 cdef DeviceArray adopt_memory(void *data, int rank, const Py_ssize_t *dims, int code, bint readonly,
                               void (*give_back)(void *) noexcept nogil, void *managed, object owner, void *stream_box)
 cdef const Py_ssize_t *element_strides(DeviceArray array) except? NULL
-# Orders stream `stream_box` behind the array's earlier users, and makes its device current; says that work was enqueued.
-cdef int use_on(DeviceArray array, void *stream_box) except -1 nogil
-cdef int used_on(DeviceArray array, void *stream_box) except -1 nogil
+# Makes the stream's device current and orders the stream behind what may still write to the array, or, before writing,
+# behind all its earlier users; afterwards, says that work was enqueued.
+cdef int use_on(DeviceArray array, bint writing, void *stream_box) except -1 nogil
+cdef int used_on(DeviceArray array, bint writing, void *stream_box) except -1 nogil
 cdef int wait_for_users(DeviceArray array) except -1

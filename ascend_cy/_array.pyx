@@ -2,7 +2,7 @@
 
 cimport numpy as cnp
 from cpython.buffer cimport (PyBUF_ANY_CONTIGUOUS, PyBUF_C_CONTIGUOUS, PyBUF_F_CONTIGUOUS, PyBUF_FORMAT, PyBUF_ND,
-                             PyBUF_STRIDES, PyBUF_WRITABLE)
+                             PyBUF_STRIDES, PyBUF_WRITABLE, PyObject_CheckBuffer)
 from libc.stdint cimport uintptr_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
@@ -106,6 +106,7 @@ cdef DeviceArray new_array(int rank, const Py_ssize_t *shape, int code, void *bo
     set_contiguous_strides(array)
     check(ascend_cy_buffer_create(nbytes, <ascend_cy_stream_t *>box, &buffer))
     array.buffer = buffer
+    array.home = box
     array.data = <char *>ascend_cy_buffer_pointer(buffer)
     return array
 
@@ -121,6 +122,7 @@ cdef DeviceArray adopt_memory(void *data, int rank, const Py_ssize_t *dims, int 
     extent(<char *>data, rank, dims, dims + rank, itemsize_of(code), &low, &high)
     check(ascend_cy_buffer_wrap(low, high - low, <ascend_cy_stream_t *>box, give_back, managed, &buffer))
     array.buffer = buffer
+    array.home = box
     array.data = <char *>data
     array.readonly = readonly
     array.base_array = owner
@@ -145,6 +147,7 @@ cdef DeviceArray new_view(DeviceArray base, int rank, int code):
     array = bare_array(rank, code)
     ascend_cy_buffer_retain(<ascend_cy_buffer_t *>base.buffer)
     array.buffer = base.buffer
+    array.home = base.home
     array.data = base.data
     array.readonly = base.readonly
     array.base_array = base if base.base_array is None else base.base_array
@@ -153,29 +156,55 @@ cdef DeviceArray new_view(DeviceArray base, int rank, int code):
 
 # ---- copies ----
 
-cdef int use_on(DeviceArray array, void *box) except -1 nogil:
-    """Order `box` behind the array's earlier users, and make its device current."""
+cdef int use_on(DeviceArray array, bint writing, void *box) except -1 nogil:
+    cdef ascend_cy_buffer_t *buffer = <ascend_cy_buffer_t *>array.buffer
     check(ascend_cy_stream_enter(<ascend_cy_stream_t *>box))
-    return check(ascend_cy_buffer_order(<ascend_cy_buffer_t *>array.buffer, <ascend_cy_stream_t *>box))
+    return check(ascend_cy_buffers_order(&buffer, 0 if writing else 1, 1, <ascend_cy_stream_t *>box))
 
 
-cdef int used_on(DeviceArray array, void *box) except -1 nogil:
-    return check(ascend_cy_buffer_record_stream(<ascend_cy_buffer_t *>array.buffer, <ascend_cy_stream_t *>box))
+cdef int used_on(DeviceArray array, bint writing, void *box) except -1 nogil:
+    cdef ascend_cy_buffer_t *buffer = <ascend_cy_buffer_t *>array.buffer
+    return check(ascend_cy_buffers_record(&buffer, 0 if writing else 1, 1, <ascend_cy_stream_t *>box))
+
+
+cdef bint overlap_in_part(DeviceArray a, DeviceArray b) noexcept:
+    """Whether the arrays share memory in another way than being the same view."""
+    cdef char *a_low
+    cdef char *a_high
+    cdef char *b_low
+    cdef char *b_high
+    cdef int i
+    if a.buffer is not b.buffer and a.base_array is None and b.base_array is None:
+        return False
+    extent(a.data, a.rank, a.dims, a.dims + a.rank, itemsize_of(a.code), &a_low, &a_high)
+    extent(b.data, b.rank, b.dims, b.dims + b.rank, itemsize_of(b.code), &b_low, &b_high)
+    if a_low >= b_high or b_low >= a_high:
+        return False
+    if a.data is not b.data:
+        return True
+    for i in range(a.rank):
+        if a.dims[a.rank + i] != b.dims[b.rank + i] and a.dims[i] > 1:
+            return True
+    return False
 
 
 cdef int copy_device(DeviceArray target, DeviceArray source, void *box) except -1:
-    """Enqueue target[...] = source; same shape and dtype."""
+    """Enqueue target[...] = source; same shape and dtype. Overlapping views work as if there were no overlap."""
     cdef void *handle = ascend_cy_stream_handle(<ascend_cy_stream_t *>box)
+    if overlap_in_part(target, source):
+        packed = new_array(source.rank, source.dims, source.code, box)
+        copy_device(packed, source, box)
+        source = packed
     with nogil:
-        use_on(target, box)
-        use_on(source, box)
+        use_on(target, True, box)
+        use_on(source, False, box)
         try:
             copy_strided(handle, target.data, target.dims + target.rank, source.data, source.dims + source.rank,
                          target.dims, target.rank, itemsize_of(target.code))
         finally:
             # Also where it failed half-way: what was enqueued uses both.
-            used_on(source, box)
-            used_on(target, box)
+            used_on(source, False, box)
+            used_on(target, True, box)
     return 0
 
 
@@ -194,10 +223,10 @@ cdef int upload(DeviceArray target, object source, void *box) except -1:
     if not target.contiguous:
         staged = new_array(target.rank, target.dims, target.code, box)
     with nogil:
-        use_on(staged, box)
+        use_on(staged, True, box)
         check_acl(_acl.aclrtMemcpyAsync(staged.data, nbytes, data, nbytes, <_acl.aclrtMemcpyKind>HOST_TO_DEVICE,
                                         handle), b"aclrtMemcpyAsync")
-        used_on(staged, box)
+        used_on(staged, True, box)
     if is_pinned(data):
         keep_until_passed(box, source)
     if staged is not target:
@@ -217,10 +246,10 @@ cdef int download(DeviceArray source, object target, void *box) except -1:
         staged = new_array(source.rank, source.dims, source.code, box)
         copy_device(staged, source, box)
     with nogil:
-        use_on(staged, box)
+        use_on(staged, False, box)
         check_acl(_acl.aclrtMemcpyAsync(data, nbytes, staged.data, nbytes, <_acl.aclrtMemcpyKind>DEVICE_TO_HOST,
                                         handle), b"aclrtMemcpyAsync")
-        used_on(staged, box)
+        used_on(staged, False, box)
     try:
         with nogil:
             wait_stream(<ascend_cy_stream_t *>box)
@@ -242,6 +271,16 @@ cdef object as_host(object source, str name):
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     return array
+
+
+cdef object as_writable(object target, str name):
+    """The ndarray that shares the memory of `target`."""
+    if isinstance(target, np.ndarray):
+        return target
+    if not PyObject_CheckBuffer(target):
+        raise TypeError(f"{name} must be a DeviceArray, a numpy.ndarray or a writable buffer, "
+                        f"got {type(target).__name__}")
+    return np.asarray(target)
 
 
 # ---- the array ----
@@ -351,13 +390,13 @@ cdef class DeviceArray:
     def device(self):
         """int: Number of the device that holds the memory."""
         check_open(self)
-        return ascend_cy_stream_device(ascend_cy_buffer_stream(<ascend_cy_buffer_t *>self.buffer))
+        return ascend_cy_stream_device(<ascend_cy_stream_t *>self.home)
 
     @property
     def stream(self):
         """Stream: The stream it was allocated on, behind whose work the memory is given back."""
         check_open(self)
-        return wrap_stream(ascend_cy_buffer_stream(<ascend_cy_buffer_t *>self.buffer))
+        return wrap_stream(self.home)
 
     @property
     def base(self):
@@ -554,7 +593,7 @@ cdef class DeviceArray:
         if isinstance(target, DeviceArray):
             target.copy_from(self, stream)
         else:
-            self.to_numpy(out=target, stream=stream)
+            self.to_numpy(out=as_writable(target, "target"), stream=stream)
 
     def to_numpy(self, *, out=None, Stream stream=None):
         """The elements as a NumPy array in host memory; waits until they are there.
@@ -584,7 +623,7 @@ cdef class DeviceArray:
             result = np.empty(self.shape, dtype_of(self.code))
             download(self, result, box)
             return result
-        host = out if isinstance(out, np.ndarray) else np.asarray(out)
+        host = as_writable(out, "out")
         if not host.dtype.isnative:
             raise TypeError(f"out must be in native byte order, got {host.dtype.str}")
         check_same(self, code_of((<cnp.ndarray>host).descr), host.shape, "out")
@@ -768,6 +807,7 @@ def _dlpack_module():
 cdef void take_over(DeviceArray array, DeviceArray made) noexcept:
     """Move everything from `made`, which is given up, into the empty `array`."""
     array.buffer = made.buffer
+    array.home = made.home
     array.data = made.data
     array.rank = made.rank
     array.code = made.code
@@ -827,11 +867,11 @@ cdef int fill_array(DeviceArray array, object element, void *box) except -1:
     if not array.contiguous:
         target = new_array(array.rank, array.dims, array.code, box)
     with nogil:
-        use_on(target, box)
+        use_on(target, True, box)
         try:
             fill_elements(<ascend_cy_stream_t *>box, target.data, nbytes, data, itemsize_of(target.code))
         finally:
-            used_on(target, box)
+            used_on(target, True, box)
     if target is not array:
         copy_device(array, target, box)
     return 0
@@ -845,9 +885,10 @@ cdef dict _formats = {0: b"f", 1: b"e", 2: b"b", 3: b"i", 4: b"B", 6: b"h", 7: b
 
 cdef int wait_for_users(DeviceArray array) except -1:
     """Wait until the work that uses the array has passed."""
-    cdef void *box = ascend_cy_buffer_stream(<ascend_cy_buffer_t *>array.buffer)
+    cdef void *box = array.home
     with nogil:
-        use_on(array, box)
+        # The host may write to shared memory, so readers have to be through as well.
+        use_on(array, True, box)
         wait_stream(<ascend_cy_stream_t *>box)
     return 0
 

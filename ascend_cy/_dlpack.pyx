@@ -237,8 +237,8 @@ def export_array(DeviceArray array, stream, max_version, dl_device, copy):
         check(ascend_cy_stream_wrap(device, <void *>handle, NULL, NULL, &consumer))
         try:
             with nogil:
-                use_on(array, consumer)
-                used_on(array, consumer)
+                use_on(array, True, consumer)
+                used_on(array, True, consumer)
         except BaseException:
             ascend_cy_stream_release(consumer)
             raise

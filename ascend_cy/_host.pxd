@@ -96,6 +96,11 @@ cdef extern from "ascend_cy/pool.h" nogil:
     int ascend_cy_buffer_record_stream(ascend_cy_buffer_t *buffer, ascend_cy_stream_t *stream) noexcept
     int ascend_cy_buffer_order(ascend_cy_buffer_t *buffer, ascend_cy_stream_t *stream) noexcept
 
+    int ascend_cy_buffers_order(ascend_cy_buffer_t *const *buffers, int reads, int count,
+                                ascend_cy_stream_t *stream) noexcept
+    int ascend_cy_buffers_record(ascend_cy_buffer_t *const *buffers, int reads, int count,
+                                 ascend_cy_stream_t *stream) noexcept
+
     ctypedef struct ascend_cy_pool_stats_t:
         uint64_t in_use_bytes
         uint64_t reserved_bytes

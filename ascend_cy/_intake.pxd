@@ -5,6 +5,7 @@ cimport numpy as cnp
 from libc.stdint cimport int32_t
 
 from ascend_cy._array cimport DeviceArray
+from ascend_cy._dtypes cimport ACL_BF16, ACL_FLOAT, ACL_FLOAT16
 from ascend_cy._host cimport ascend_cy_stream_t
 from ascend_cy._stream cimport Stream
 
@@ -16,15 +17,62 @@ cdef struct Operand:
     int code                # aclDataType
 
 
+# *Slow paths* of the inline functions below.
+cdef object take_host_slowly(object obj, str name, str first, Operand *operand)
+cdef int describe_device_slowly(object obj, str name, str first, Operand *operand, ascend_cy_stream_t *box) except -1
+
+
 # A contiguous, aligned, native ndarray with the elements of `obj` (itself where it is one already); fills `operand`,
-# which stays valid while the result lives. TypeError where obj is no array or has no device dtype.
-cdef object take_host(object obj, str name, Operand *operand)
+# which stays valid while the result lives. TypeError where obj is no array, is a DeviceArray, or has no device dtype;
+# `first` is the argument that says where the call works.
+cdef inline object take_host(object obj, str name, str first, Operand *operand):
+    # float32 and float16 ndarrays as users mostly have them, without a call.
+    cdef int num
+    if cnp.PyArray_CheckExact(obj) and cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>obj):
+        num = cnp.PyArray_TYPE(<cnp.ndarray>obj)
+        if num == cnp.NPY_FLOAT32 or num == cnp.NPY_FLOAT16:
+            operand.data = cnp.PyArray_DATA(<cnp.ndarray>obj)
+            operand.shape = <const Py_ssize_t *>cnp.PyArray_DIMS(<cnp.ndarray>obj)
+            operand.rank = cnp.PyArray_NDIM(<cnp.ndarray>obj)
+            operand.code = ACL_FLOAT if num == cnp.NPY_FLOAT32 else ACL_FLOAT16
+            return obj
+    return take_host_slowly(obj, name, first, operand)
+
+
+# Checks that `obj` is an open DeviceArray on the stream's device and describes it; enqueues nothing.
+cdef inline int describe_device(object obj, str name, str first, Operand *operand, ascend_cy_stream_t *box) except -1:
+    # An array that was made on the stream is on its device.
+    if type(obj) is DeviceArray and (<DeviceArray>obj).buffer is not NULL and (<DeviceArray>obj).home is box:
+        operand.data = (<DeviceArray>obj).data
+        operand.shape = (<DeviceArray>obj).dims
+        operand.rank = (<DeviceArray>obj).rank
+        operand.code = (<DeviceArray>obj).code
+        return 0
+    return describe_device_slowly(obj, name, first, operand, box)
+
+
+# Whether two ranges of memory share a byte.
+cdef inline bint ranges_meet(const void *a, size_t a_bytes, const void *b, size_t b_bytes) noexcept nogil:
+    return <const char *>a < <const char *>b + b_bytes and <const char *>b < <const char *>a + a_bytes
+
+
 # The same with any strides, aligned and native.
 cdef object take_host_strided(object obj, str name, Operand *operand)
 # The ndarray behind a writable `out`, any strides; ValueError where it is read-only.
 cdef object take_out(object obj, str name, Operand *operand)
-# The contiguous DeviceArray with the elements of `array`, which was checked: itself, or a copy enqueued on stream `box`.
-cdef DeviceArray take_device(DeviceArray array, Operand *operand, void *box)
+# A contiguous copy of a DeviceArray, enqueued on stream `box`.
+cdef DeviceArray pack_device(DeviceArray array, void *box)
+
+
+# The contiguous DeviceArray with the elements of `array`, which was checked and described: itself, or a copy.
+cdef inline DeviceArray take_device(DeviceArray array, Operand *operand, void *box):
+    cdef DeviceArray packed
+    if array.contiguous:
+        return array
+    packed = pack_device(array, box)
+    operand.data = packed.data
+    operand.shape = packed.dims
+    return packed
 # TypeError that tells mixed host and device arguments apart from what is no array at all; `first` is the argument that
 # says where the call works.
 cdef int refuse_mixed(object obj, str name, str first, bint device) except -1
@@ -35,22 +83,36 @@ cdef int refuse_device_overlap(DeviceArray out, DeviceArray source, str name, bi
 cdef int refuse_overlap(const void *out, size_t out_bytes, const void *source, size_t source_bytes,
                         const char *name) except -1 nogil
 cdef int raise_dtype(int code, str name) except -1 nogil
+
+
 # TypeError unless `code` is float32, float16 or bfloat16.
-cdef int check_float(int code, str name) except -1 nogil
+cdef inline int check_float(int code, str name) except -1 nogil:
+    if code != ACL_FLOAT and code != ACL_FLOAT16 and code != ACL_BF16:
+        return raise_dtype(code, name)
+    return 0
+
+
 cdef tuple shape_of(const Operand *operand)
 # TypeError or ValueError unless `out` has the dtype and the shape of `x`, which the caller calls `first`.
 cdef int check_out(const Operand *x, str first, const Operand *out) except -1 nogil
 # The same for a result of another dtype and shape.
 cdef int check_out_shape(const Operand *out, int code, int rank, const Py_ssize_t *shape) except -1 nogil
-cdef bint same_shape(int rank, const Py_ssize_t *shape, const Operand *operand) noexcept nogil
+
+
+cdef inline bint same_shape(int rank, const Py_ssize_t *shape, const Operand *operand) noexcept nogil:
+    cdef int axis
+    if operand.rank != rank:
+        return False
+    for axis in range(rank):
+        if operand.shape[axis] != shape[axis]:
+            return False
+    return True
+
+
 cdef Stream check_stream(object stream)
 # The caller's own memory behind what was taken in, for overlap checks.
 cdef object array_of(object given, object taken)
 cdef object new_host_like(const Operand *operand, object array)
-# Says that work on `box` uses the array; None is allowed.
-cdef int record(DeviceArray array, ascend_cy_stream_t *box) except -1 nogil
 cdef void describe_open(DeviceArray array, Operand *operand) noexcept nogil
-# Checks that `obj` is an open DeviceArray on the stream's device and describes it; enqueues nothing.
-cdef int describe_device(object obj, str name, str first, Operand *operand, ascend_cy_stream_t *box) except -1
-# The same for typed callers; contiguous arrays only by default.
+# Checks an argument of a typed caller; contiguous arrays only by default.
 cdef int check_device_argument(DeviceArray array, str name, int32_t device, bint contiguous=*) except -1 nogil

@@ -73,7 +73,8 @@ cdef int array_code(cnp.ndarray array, str name) except -1:
     return code
 
 
-cdef object take_host(object obj, str name, Operand *operand):
+cdef object take_host_slowly(object obj, str name, str first, Operand *operand):
+    refuse_mixed(obj, name, first, False)
     cdef object array = obj if cnp.PyArray_CheckExact(obj) else as_ndarray(obj, name)
     cdef int code = array_code(<cnp.ndarray>array, name)
     if not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>array):
@@ -103,13 +104,10 @@ cdef object take_out(object obj, str name, Operand *operand):
     return array
 
 
-cdef DeviceArray take_device(DeviceArray array, Operand *operand, void *box):
-    if not array.contiguous:
-        packed = new_array(array.rank, array.dims, array.code, box)
-        copy_device(packed, array, box)
-        array = packed
-    describe_open(array, operand)
-    return array
+cdef DeviceArray pack_device(DeviceArray array, void *box):
+    cdef DeviceArray packed = new_array(array.rank, array.dims, array.code, box)
+    copy_device(packed, array, box)
+    return packed
 
 
 cdef int raise_overlap(str name, bint same) except -1:
@@ -195,12 +193,6 @@ cdef int raise_dtype(int code, str name) except -1 nogil:
         raise TypeError(f"{name} must have dtype float32, float16 or bfloat16, got {name_of(code)}")
 
 
-cdef int check_float(int code, str name) except -1 nogil:
-    if code != ACL_FLOAT and code != ACL_FLOAT16 and code != ACL_BF16:
-        return raise_dtype(code, name)
-    return 0
-
-
 cdef tuple shape_of(const Operand *operand):
     cdef int axis
     return tuple([operand.shape[axis] for axis in range(operand.rank)])
@@ -226,16 +218,6 @@ cdef int check_out_shape(const Operand *out, int code, int rank, const Py_ssize_
     return 0
 
 
-cdef bint same_shape(int rank, const Py_ssize_t *shape, const Operand *operand) noexcept nogil:
-    cdef int axis
-    if operand.rank != rank:
-        return False
-    for axis in range(rank):
-        if operand.shape[axis] != shape[axis]:
-            return False
-    return True
-
-
 cdef Stream check_stream(object stream):
     if stream is not None and not isinstance(stream, Stream):
         raise TypeError(f"stream must be a Stream or None, got {type(stream).__name__}")
@@ -259,14 +241,8 @@ cdef object new_host_like(const Operand *operand, object array):
 
 # ---- device arguments ----
 
-cdef int record(DeviceArray array, ascend_cy_stream_t *box) except -1 nogil:
-    if array is not None:
-        check(ascend_cy_buffer_record_stream(<ascend_cy_buffer_t *>array.buffer, box))
-    return 0
-
-
 cdef int check_device(DeviceArray array, str name, int32_t wanted) except -1 nogil:
-    cdef int32_t device = ascend_cy_stream_device(ascend_cy_buffer_stream(<ascend_cy_buffer_t *>array.buffer))
+    cdef int32_t device = ascend_cy_stream_device(<ascend_cy_stream_t *>array.home)
     if device != wanted:
         with gil:
             raise ValueError(f"{name} is on device {device}, but the stream is of device {wanted}")
@@ -280,8 +256,7 @@ cdef void describe_open(DeviceArray array, Operand *operand) noexcept nogil:
     operand.code = array.code
 
 
-cdef int describe_device(object obj, str name, str first, Operand *operand, ascend_cy_stream_t *box) except -1:
-    """Check a device argument without enqueueing anything."""
+cdef int describe_device_slowly(object obj, str name, str first, Operand *operand, ascend_cy_stream_t *box) except -1:
     refuse_mixed(obj, name, first, True)
     if (<DeviceArray>obj).buffer is NULL:
         raise ValueError(f"{name} is closed")

@@ -9,13 +9,13 @@ from ascend_cy._array cimport DeviceArray, copy_device, new_array
 from ascend_cy._dtypes cimport ACL_BF16, ACL_FLOAT, ACL_FLOAT16, dtype_of, itemsize_of
 from ascend_cy._host cimport *
 from ascend_cy._intake cimport (Operand, array_of, check_device_argument, check_float, check_out, check_stream,
-                                describe_device, describe_open, new_host_like, record, refuse_device_overlap,
+                                describe_device, describe_open, new_host_like, ranges_meet, refuse_device_overlap,
                                 refuse_host_overlap, refuse_mixed, refuse_overlap, same_shape, shape_of, take_device, take_host,
                                 take_out)
 from ascend_cy._shape cimport MAX_DIMS
 from ascend_cy._staging cimport FEW_ELEMENTS, room_on_device, settle_host_call, to_device, to_host
 from ascend_cy._status cimport check, wait_stream
-from ascend_cy._stream cimport Stream, stream_box
+from ascend_cy._stream cimport Stream, entered_stream
 
 import numpy as np
 
@@ -41,6 +41,16 @@ cdef struct LayerNorm:
 cdef int launch_layernorm(const LayerNorm *job, ascend_cy_stream_t *box) noexcept nogil:
     return ascend_cy_layernorm(job.x, job.gamma, job.beta, job.y, job.mean, job.rstd, job.rows, job.cols, job.code,
                                job.gamma_code, job.beta_code, job.eps, ascend_cy_stream_handle(box))
+
+
+cdef int launch_ordered(const LayerNorm *job, ascend_cy_buffer_t *const *buffers, ascend_cy_stream_t *box) noexcept nogil:
+    """Launch on device memory: behind what x, gamma and beta wait for and all that uses y, which is buffers[3]."""
+    cdef int code = ascend_cy_buffers_order(buffers, 3, 4, box)
+    if code == 0:
+        code = launch_layernorm(job, box)
+    if code == 0:
+        code = ascend_cy_buffers_record(buffers, 3, 4, box)
+    return code
 
 
 cdef int stage_layernorm(const LayerNorm *job, ascend_cy_stream_t *box) except -1 nogil:
@@ -83,8 +93,7 @@ cdef int stage_layernorm(const LayerNorm *job, ascend_cy_stream_t *box) except -
 
 
 cdef int enqueue_layernorm(const LayerNorm *job, bint unified, ascend_cy_stream_t *box) except -1 nogil:
-    """Enqueue a call on host memory."""
-    check(ascend_cy_stream_enter(box))
+    """Enqueue a call on host memory. The stream's device is current."""
     if unified:
         return check(launch_layernorm(job, box))
     return stage_layernorm(job, box)
@@ -163,6 +172,10 @@ cdef int check_normalized_ndim(object normalized_ndim, object x) except -1:
     return number
 
 
+cdef inline size_t weight_bytes(const LayerNorm *job, int code) noexcept nogil:
+    return job.cols * itemsize_of(code)
+
+
 cdef object layernorm_host(object x, object gamma, object beta, double eps, int normalized_ndim, object out,
                            bint return_stats, void *stream):
     cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>stream
@@ -170,9 +183,10 @@ cdef object layernorm_host(object x, object gamma, object beta, double eps, int 
     cdef LayerNorm job
     cdef object target, mean, rstd
     cdef object out_array = None
-    cdef object source = take_host(x, "x", &x_operand)
+    cdef object source = take_host(x, "x", "x", &x_operand)
     cdef object scale = None
     cdef object shift = None
+    cdef size_t nbytes
     cdef bint unified, few
     check_x(&x_operand, normalized_ndim, &job)
     job.eps = eps
@@ -180,14 +194,12 @@ cdef object layernorm_host(object x, object gamma, object beta, double eps, int 
     job.gamma_code = job.beta_code = ACL_FLOAT
     job.mean = job.rstd = NULL
     if gamma is not None:
-        refuse_mixed(gamma, "gamma", "x", False)
-        scale = take_host(gamma, "gamma", &gamma_operand)
+        scale = take_host(gamma, "gamma", "x", &gamma_operand)
         check_weight(&x_operand, &gamma_operand, normalized_ndim, "gamma")
         job.gamma = gamma_operand.data
         job.gamma_code = gamma_operand.code
     if beta is not None:
-        refuse_mixed(beta, "beta", "x", False)
-        shift = take_host(beta, "beta", &beta_operand)
+        shift = take_host(beta, "beta", "x", &beta_operand)
         check_weight(&x_operand, &beta_operand, normalized_ndim, "beta")
         job.beta = beta_operand.data
         job.beta_code = beta_operand.code
@@ -197,9 +209,14 @@ cdef object layernorm_host(object x, object gamma, object beta, double eps, int 
         refuse_mixed(out, "out", "x", False)
         out_array = target = take_out(out, "out", &out_operand)
         check_out(&x_operand, "x", &out_operand)
-        refuse_host_overlap(out_array, array_of(x, source), "x", True)
-        refuse_host_overlap(out_array, array_of(gamma, scale), "gamma", False)
-        refuse_host_overlap(out_array, array_of(beta, shift), "beta", False)
+        nbytes = job.rows * job.cols * itemsize_of(job.code)
+        if (source is not x or not cnp.PyArray_ISCARRAY(<cnp.ndarray>out_array)
+                or (out_operand.data != x_operand.data and ranges_meet(out_operand.data, nbytes, x_operand.data, nbytes))
+                or ranges_meet(out_operand.data, nbytes, job.gamma, weight_bytes(&job, job.gamma_code))
+                or ranges_meet(out_operand.data, nbytes, job.beta, weight_bytes(&job, job.beta_code))):
+            refuse_host_overlap(out_array, array_of(x, source), "x", True)
+            refuse_host_overlap(out_array, array_of(gamma, scale), "gamma", False)
+            refuse_host_overlap(out_array, array_of(beta, shift), "beta", False)
         if not cnp.PyArray_ISCARRAY(<cnp.ndarray>out_array):
             target = np.empty(shape_of(&x_operand), dtype_of(x_operand.code))
     job.y = cnp.PyArray_DATA(<cnp.ndarray>target)
@@ -233,7 +250,9 @@ cdef object layernorm_device_arrays(object x, object gamma, object beta, double 
     cdef DeviceArray scale = None
     cdef DeviceArray shift = None
     cdef DeviceArray result
+    cdef ascend_cy_buffer_t *buffers[4]
     cdef int code
+    buffers[0] = buffers[1] = buffers[2] = buffers[3] = NULL
     # Everything is checked on what was passed before anything is enqueued, copies of strided inputs included.
     describe_device(x, "x", "x", &x_operand, box)
     check_x(&x_operand, normalized_ndim, &job)
@@ -256,7 +275,6 @@ cdef object layernorm_device_arrays(object x, object gamma, object beta, double 
         refuse_device_overlap(<DeviceArray>out, <DeviceArray>x, "x", True)
         refuse_device_overlap(<DeviceArray>out, <DeviceArray>gamma, "gamma", False)
         refuse_device_overlap(<DeviceArray>out, <DeviceArray>beta, "beta", False)
-    check(ascend_cy_stream_enter(box))
     result = <DeviceArray>out if out is not None else new_array(x_operand.rank, x_operand.shape, x_operand.code, box)
     if return_stats:
         mean = new_array(x_operand.rank - normalized_ndim, x_operand.shape, ACL_FLOAT, box)
@@ -270,26 +288,26 @@ cdef object layernorm_device_arrays(object x, object gamma, object beta, double 
         return (result, mean, rstd) if return_stats else result
     source = take_device(<DeviceArray>x, &x_operand, box)
     job.x = x_operand.data
+    buffers[0] = <ascend_cy_buffer_t *>source.buffer
     if gamma is not None:
         scale = take_device(<DeviceArray>gamma, &gamma_operand, box)
         job.gamma = gamma_operand.data
         job.gamma_code = gamma_operand.code
+        buffers[1] = <ascend_cy_buffer_t *>scale.buffer
     if beta is not None:
         shift = take_device(<DeviceArray>beta, &beta_operand, box)
         job.beta = beta_operand.data
         job.beta_code = beta_operand.code
+        buffers[2] = <ascend_cy_buffer_t *>shift.buffer
     target = result if result.contiguous else new_array(result.rank, result.dims, result.code, box)
     job.y = target.data
+    buffers[3] = <ascend_cy_buffer_t *>target.buffer
     if job.rows * job.cols <= FEW_ELEMENTS and ascend_cy_device_info().unified:
-        code = launch_layernorm(&job, box)
+        code = launch_ordered(&job, buffers, box)
     else:
         with nogil:
-            code = launch_layernorm(&job, box)
+            code = launch_ordered(&job, buffers, box)
     check(code)
-    record(source, box)
-    record(scale, box)
-    record(shift, box)
-    record(target, box)
     if target is not result:
         copy_device(result, target, box)
     return (result, mean, rstd) if return_stats else result
@@ -353,7 +371,7 @@ def layernorm(x, gamma=None, beta=None, eps=1e-5, *, normalized_ndim=1, out=None
     check_eps(eps, &epsilon)
     if type(normalized_ndim) is not int or normalized_ndim != 1:
         ndim = check_normalized_ndim(normalized_ndim, x)
-    box = stream_box(check_stream(stream))
+    box = entered_stream(check_stream(stream))
     if isinstance(x, DeviceArray):
         return layernorm_device_arrays(x, gamma, beta, epsilon, ndim, out, return_stats, box)
     return layernorm_host(x, gamma, beta, epsilon, ndim, out, return_stats, box)
@@ -377,7 +395,7 @@ cdef int run_views(const void *x, const void *gamma, Py_ssize_t gamma_size, cons
     """The body of the memoryview forms, on pointers and shapes alone."""
     cdef LayerNorm job
     cdef size_t nbytes
-    cdef void *box = stream_box(stream)
+    cdef void *box = entered_stream(stream)
     if out_rows != rows or out_cols != cols:
         raise_argument(b"out must have as many elements a row and rows as x: got {0}, needs {1}",
                        out_rows * out_cols, rows * cols)
@@ -450,9 +468,10 @@ cdef int check_device_weight(DeviceArray array, str name, int32_t device, int64_
 
 cdef int layernorm_device(DeviceArray x, DeviceArray gamma, DeviceArray beta, DeviceArray out, double eps,
                           Stream stream) except -1 nogil:
-    cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>stream_box(stream)
+    cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>entered_stream(stream)
     cdef int32_t device = ascend_cy_stream_device(box)
     cdef Operand x_operand, out_operand
+    cdef ascend_cy_buffer_t *buffers[4]
     cdef LayerNorm job
     cdef int axis
     check_device_argument(x, "x", device)
@@ -492,12 +511,8 @@ cdef int layernorm_device(DeviceArray x, DeviceArray gamma, DeviceArray beta, De
     job.eps = eps
     if job.rows == 0 or job.cols == 0:
         return 0
-    check(ascend_cy_stream_enter(box))
-    check(launch_layernorm(&job, box))
-    check(ascend_cy_buffer_record_stream(<ascend_cy_buffer_t *>x.buffer, box))
-    check(ascend_cy_buffer_record_stream(<ascend_cy_buffer_t *>out.buffer, box))
-    if gamma is not None:
-        check(ascend_cy_buffer_record_stream(<ascend_cy_buffer_t *>gamma.buffer, box))
-    if beta is not None:
-        check(ascend_cy_buffer_record_stream(<ascend_cy_buffer_t *>beta.buffer, box))
-    return 0
+    buffers[0] = <ascend_cy_buffer_t *>x.buffer
+    buffers[1] = <ascend_cy_buffer_t *>gamma.buffer if gamma is not None else NULL
+    buffers[2] = <ascend_cy_buffer_t *>beta.buffer if beta is not None else NULL
+    buffers[3] = <ascend_cy_buffer_t *>out.buffer
+    return check(launch_ordered(&job, buffers, box))

@@ -8,12 +8,12 @@ from ascend_cy._array cimport DeviceArray, copy_device, new_array
 from ascend_cy._dtypes cimport ACL_BF16, ACL_FLOAT, ACL_FLOAT16, dtype_of, itemsize_of
 from ascend_cy._host cimport *
 from ascend_cy._intake cimport (Operand, array_of, check_device_argument, check_float, check_out_shape, check_stream,
-                                describe_device, describe_open, record, refuse_device_overlap, refuse_host_overlap,
+                                describe_device, describe_open, refuse_device_overlap, refuse_host_overlap,
                                 refuse_mixed, refuse_overlap, shape_of, take_host_strided, take_out)
 from ascend_cy._shape cimport MAX_DIMS
 from ascend_cy._staging cimport FEW_ELEMENTS, room_on_device, settle_host_call, to_device, to_host
 from ascend_cy._status cimport check, wait_stream
-from ascend_cy._stream cimport Stream, stream_box
+from ascend_cy._stream cimport Stream, entered_stream
 
 import numpy as np
 
@@ -37,6 +37,16 @@ cdef struct Product:
 cdef int launch_matmul(const Product *job, ascend_cy_stream_t *box) noexcept nogil:
     return ascend_cy_matmul(&job.a, &job.b, job.out, job.out_row_stride, job.out_batch_stride, job.batch, job.m, job.n,
                             job.k, job.code, ascend_cy_stream_handle(box))
+
+
+cdef int launch_ordered(const Product *job, ascend_cy_buffer_t *const *buffers, ascend_cy_stream_t *box) noexcept nogil:
+    """Launch on device memory: behind what a and b wait for and all that uses out, which is buffers[2]."""
+    cdef int code = ascend_cy_buffers_order(buffers, 2, 3, box)
+    if code == 0:
+        code = launch_matmul(job, box)
+    if code == 0:
+        code = ascend_cy_buffers_record(buffers, 2, 3, box)
+    return code
 
 
 cdef int64_t matrices(const ascend_cy_matrices_t *operand, int64_t batch) noexcept nogil:
@@ -69,8 +79,7 @@ cdef int stage_matmul(const Product *job, ascend_cy_stream_t *box) except -1 nog
 
 
 cdef int enqueue_matmul(const Product *job, bint unified, ascend_cy_stream_t *box) except -1 nogil:
-    """Enqueue a call on host memory."""
-    check(ascend_cy_stream_enter(box))
+    """Enqueue a call on host memory. The stream's device is current."""
     if unified:
         return check(launch_matmul(job, box))
     return stage_matmul(job, box)
@@ -230,6 +239,7 @@ cdef object matmul_device_arrays(object a, object b, object out, ascend_cy_strea
     cdef Operand a_operand, b_operand, out_operand
     cdef Product job
     cdef DeviceArray left, right, target, result
+    cdef ascend_cy_buffer_t *buffers[3]
     cdef int code, rank
     describe_device(a, "a", "a", &a_operand, box)
     describe_device(b, "b", "a", &b_operand, box)
@@ -242,7 +252,6 @@ cdef object matmul_device_arrays(object a, object b, object out, ascend_cy_strea
             raise ValueError("out is read-only")
         refuse_device_overlap(<DeviceArray>out, <DeviceArray>a, "a", False)
         refuse_device_overlap(<DeviceArray>out, <DeviceArray>b, "b", False)
-    check(ascend_cy_stream_enter(box))
     result = <DeviceArray>out if out is not None else new_array(rank, shape, job.code, box)
     if job.batch * job.m * job.n == 0:
         return result
@@ -251,15 +260,15 @@ cdef object matmul_device_arrays(object a, object b, object out, ascend_cy_strea
     target = result if result.contiguous else new_array(rank, shape, job.code, box)
     job.out = target.data
     describe_contiguous_out(&job)
+    buffers[0] = <ascend_cy_buffer_t *>left.buffer
+    buffers[1] = <ascend_cy_buffer_t *>right.buffer
+    buffers[2] = <ascend_cy_buffer_t *>target.buffer
     if job.batch * job.m * job.n * max(job.k, 1) <= FEW_ELEMENTS and ascend_cy_device_info().unified:
-        code = launch_matmul(&job, box)
+        code = launch_ordered(&job, buffers, box)
     else:
         with nogil:
-            code = launch_matmul(&job, box)
+            code = launch_ordered(&job, buffers, box)
     check(code)
-    record(left, box)
-    record(right, box)
-    record(target, box)
     if target is not result:
         copy_device(result, target, box)
     return result
@@ -322,7 +331,7 @@ def matmul(a, b, *, out=None, stream=None):
     array([[1., 2.],
            [3., 4.]], dtype=float32)
     """
-    cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>stream_box(check_stream(stream))
+    cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>entered_stream(check_stream(stream))
     if isinstance(a, DeviceArray):
         return matmul_device_arrays(a, b, out, box)
     return matmul_host(a, b, out, box)
@@ -360,7 +369,7 @@ cdef int run_views(void *a, const Py_ssize_t *a_strides, void *b, const Py_ssize
                    Py_ssize_t k, Py_ssize_t n, int code, Stream stream) except -1 nogil:
     """The body of the memoryview forms, on pointers and sizes alone; complete on return."""
     cdef Product job
-    cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>stream_box(stream)
+    cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>entered_stream(stream)
     cdef size_t itemsize = itemsize_of(code)
     cdef char *a_low = <char *>a
     cdef char *b_low = <char *>b
@@ -438,10 +447,11 @@ cdef int matmul_bf16(const unsigned short[:, :] a, const unsigned short[:, :] b,
 
 
 cdef int matmul_device(DeviceArray a, DeviceArray b, DeviceArray out, Stream stream) except -1 nogil:
-    cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>stream_box(stream)
+    cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>entered_stream(stream)
     cdef int32_t device = ascend_cy_stream_device(box)
     cdef Py_ssize_t[MAX_DIMS] shape
     cdef Operand a_operand, b_operand, out_operand
+    cdef ascend_cy_buffer_t *buffers[3]
     cdef Product job
     cdef int rank
     check_device_argument(a, "a", device, False)
@@ -466,9 +476,7 @@ cdef int matmul_device(DeviceArray a, DeviceArray b, DeviceArray out, Stream str
             raise ValueError("the batch axes of a and b must be equally far apart: take a copy()")
     job.out = out.data
     describe_contiguous_out(&job)
-    check(ascend_cy_stream_enter(box))
-    check(launch_matmul(&job, box))
-    record(a, box)
-    record(b, box)
-    record(out, box)
-    return 0
+    buffers[0] = <ascend_cy_buffer_t *>a.buffer
+    buffers[1] = <ascend_cy_buffer_t *>b.buffer
+    buffers[2] = <ascend_cy_buffer_t *>out.buffer
+    return check(launch_ordered(&job, buffers, box))

@@ -74,33 +74,41 @@ cdef void extent(char *data, int rank, const Py_ssize_t *shape, const Py_ssize_t
 
 
 cdef int parse_shape(object shape, Py_ssize_t *dims) except -1:
-    """Fill `dims` (room for MAX_DIMS) and return the rank."""
     cdef int rank = 0
-    if type(shape) is tuple:
-        pass
-    elif hasattr(shape, "__index__"):
-        shape = (shape,)
-    else:
-        try:
-            shape = tuple(shape)
-        except TypeError:
-            raise TypeError(f"shape must be an integer or a sequence of integers, got {type(shape).__name__}") from None
-    if len(shape) > MAX_DIMS:
+    if type(shape) is int:
+        dims[0] = parse_side(shape)
+        return 1
+    if type(shape) is not tuple:
+        if hasattr(shape, "__index__") and not getattr(shape, "ndim", 0):
+            shape = (shape,)
+        else:
+            try:
+                shape = tuple(shape)
+            except TypeError:
+                raise TypeError(
+                    f"shape must be an integer or a sequence of integers, got {type(shape).__name__}") from None
+    if len(<tuple>shape) > MAX_DIMS:
         raise ValueError(f"shape must have at most {MAX_DIMS} sides, got {len(shape)}")
     for side in <tuple>shape:
-        if type(side) is int:
-            number = side
-        elif isinstance(side, bool) or not hasattr(side, "__index__"):
-            raise TypeError(f"shape must hold integers, got {type(side).__name__}")
-        else:
-            number = side.__index__()
-        if number < 0:
-            raise ValueError(f"shape must not hold negative sides, got {number}")
-        if number > PY_SSIZE_T_MAX:
-            raise ValueError(f"shape holds {number}, which is larger than memory addresses can be")
-        dims[rank] = number
+        dims[rank] = parse_side(side)
         rank += 1
     return rank
+
+
+cdef Py_ssize_t parse_side(object side) except -1:
+    cdef Py_ssize_t number
+    if type(side) is not int:
+        if isinstance(side, bool) or not hasattr(side, "__index__"):
+            raise TypeError(f"shape must hold integers, got {type(side).__name__}")
+        side = side.__index__()
+    try:
+        number = side
+    except OverflowError:
+        raise ValueError(f"shape holds {side}, which is larger than memory addresses can be" if side > 0
+                         else f"shape must not hold negative sides, got {side}") from None
+    if number < 0:
+        raise ValueError(f"shape must not hold negative sides, got {number}")
+    return number
 
 
 cdef int parse_new_shape(tuple shape, object size, tuple old, int itemsize, Py_ssize_t *dims) except -1:
@@ -131,27 +139,32 @@ cdef int parse_index(object key, int array_rank, const Py_ssize_t *dims, Py_ssiz
     cdef Py_ssize_t start, step, length, index
     cdef int rank = 0
     cdef int axis = 0
-    cdef int used
+    cdef int used, new_axes, dropped, ellipses
     offset[0] = 0
     if type(key) is not tuple:
         key = (key,)
     used = 0
+    new_axes = 0
+    dropped = 0
     ellipses = 0
     for part in key:
         if part is Ellipsis:
             ellipses += 1
-        elif part is not None:
+        elif part is None:
+            new_axes += 1
+        else:
             used += 1
+            dropped += type(part) is not slice
     if ellipses > 1:
         raise IndexError("an index can hold one ellipsis only")
     if used > array_rank:
         raise IndexError(f"too many indices: the array has {array_rank} axes, got {used}")
+    if array_rank - dropped + new_axes > MAX_DIMS:
+        raise IndexError(f"an array has at most {MAX_DIMS} axes, the index gives {array_rank - dropped + new_axes}")
     if not ellipses:
         key = key + (Ellipsis,)
     for part in key:
         if part is None:
-            if rank >= MAX_DIMS:
-                raise IndexError(f"an array has at most {MAX_DIMS} axes")
             shape[rank] = 1
             strides[rank] = 0
             rank += 1
@@ -170,7 +183,8 @@ cdef int parse_index(object key, int array_rank, const Py_ssize_t *dims, Py_ssiz
             strides[rank] = step * dims[array_rank + axis]
             rank += 1
             axis += 1
-        elif hasattr(part, "__index__") and not isinstance(part, (bool, np.bool_)):
+        elif type(part) is int or (hasattr(part, "__index__") and not isinstance(part, (bool, np.bool_))
+                                   and not isinstance(part, np.ndarray)):
             number = part.__index__()
             if not -dims[axis] <= number < dims[axis]:
                 raise IndexError(f"index {number} is out of bounds for axis {axis} with size {dims[axis]}")
@@ -182,6 +196,4 @@ cdef int parse_index(object key, int array_rank, const Py_ssize_t *dims, Py_ssiz
         else:
             raise IndexError("a DeviceArray is indexed by integers, slices, Ellipsis and None, got "
                              f"{type(part).__name__}")
-        if rank > MAX_DIMS - 1:
-            raise IndexError(f"an array has at most {MAX_DIMS} axes")
     return rank

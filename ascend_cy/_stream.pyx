@@ -171,6 +171,14 @@ cdef void *stream_box(Stream stream) except NULL nogil:
     return stream.box
 
 
+cdef void *entered_stream(Stream stream) except NULL nogil:
+    cdef void *box = stream_box(stream)
+    if stream is not None:
+        # The thread's current stream is of its current device already.
+        check(ascend_cy_stream_enter(<ascend_cy_stream_t *>box))
+    return box
+
+
 cdef void *stream_handle(Stream stream) except? NULL nogil:
     return ascend_cy_stream_handle(<ascend_cy_stream_t *>stream_box(stream))
 

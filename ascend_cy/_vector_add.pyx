@@ -8,12 +8,12 @@ from ascend_cy._array cimport DeviceArray, copy_device, new_array
 from ascend_cy._dtypes cimport ACL_BF16, ACL_FLOAT, ACL_FLOAT16, dtype_of, itemsize_of, name_of
 from ascend_cy._host cimport *
 from ascend_cy._intake cimport (Operand, array_of, check_device_argument, check_out, check_stream, describe_device,
-                                describe_open, new_host_like, record, refuse_device_overlap, refuse_host_overlap,
+                                describe_open, new_host_like, ranges_meet, refuse_device_overlap, refuse_host_overlap,
                                 refuse_mixed, refuse_overlap, same_shape, shape_of, take_device, take_host, take_out)
 from ascend_cy._shape cimport count_elements
 from ascend_cy._staging cimport FEW_ELEMENTS, room_on_device, settle_host_call, to_device, to_host
 from ascend_cy._status cimport check, wait_stream
-from ascend_cy._stream cimport Stream, stream_box
+from ascend_cy._stream cimport Stream, entered_stream
 
 import numpy as np
 
@@ -33,6 +33,16 @@ cdef struct VectorAdd:
 
 cdef int launch_vector_add(const VectorAdd *job, ascend_cy_stream_t *box) noexcept nogil:
     return ascend_cy_vector_add(job.a, job.b, job.y, job.n, job.code, ascend_cy_stream_handle(box))
+
+
+cdef int launch_ordered(const VectorAdd *job, ascend_cy_buffer_t *const *buffers, ascend_cy_stream_t *box) noexcept nogil:
+    """Launch on device memory: behind what a and b wait for and all that uses y, which is buffers[2]."""
+    cdef int code = ascend_cy_buffers_order(buffers, 2, 3, box)
+    if code == 0:
+        code = launch_vector_add(job, box)
+    if code == 0:
+        code = ascend_cy_buffers_record(buffers, 2, 3, box)
+    return code
 
 
 cdef int stage_vector_add(const VectorAdd *job, ascend_cy_stream_t *box) except -1 nogil:
@@ -60,8 +70,7 @@ cdef int stage_vector_add(const VectorAdd *job, ascend_cy_stream_t *box) except 
 
 
 cdef int enqueue_vector_add(const VectorAdd *job, bint unified, ascend_cy_stream_t *box) except -1 nogil:
-    """Enqueue a call on host memory."""
-    check(ascend_cy_stream_enter(box))
+    """Enqueue a call on host memory. The stream's device is current."""
     if unified:
         return check(launch_vector_add(job, box))
     return stage_vector_add(job, box)
@@ -92,11 +101,11 @@ cdef object vector_add_host(object a, object b, object out, ascend_cy_stream_t *
     cdef object target
     cdef object out_array = None
     cdef object left, right
+    cdef size_t nbytes
     cdef bint unified, few
-    left = take_host(a, "a", &a_operand)
+    left = take_host(a, "a", "a", &a_operand)
     check_dtype(a_operand.code, "a")
-    refuse_mixed(b, "b", "a", False)
-    right = take_host(b, "b", &b_operand)
+    right = take_host(b, "b", "a", &b_operand)
     check_b(&a_operand, &b_operand)
     if out is None:
         out = target = new_host_like(&a_operand, left)
@@ -104,8 +113,12 @@ cdef object vector_add_host(object a, object b, object out, ascend_cy_stream_t *
         refuse_mixed(out, "out", "a", False)
         out_array = target = take_out(out, "out", &out_operand)
         check_out(&a_operand, "a", &out_operand)
-        refuse_host_overlap(out_array, array_of(a, left), "a", True)
-        refuse_host_overlap(out_array, array_of(b, right), "b", True)
+        nbytes = count_elements(a_operand.rank, a_operand.shape) * itemsize_of(a_operand.code)
+        if (left is not a or right is not b or not cnp.PyArray_ISCARRAY(<cnp.ndarray>out_array)
+                or (out_operand.data != a_operand.data and ranges_meet(out_operand.data, nbytes, a_operand.data, nbytes))
+                or (out_operand.data != b_operand.data and ranges_meet(out_operand.data, nbytes, b_operand.data, nbytes))):
+            refuse_host_overlap(out_array, array_of(a, left), "a", True)
+            refuse_host_overlap(out_array, array_of(b, right), "b", True)
         if not cnp.PyArray_ISCARRAY(<cnp.ndarray>out_array):
             target = np.empty(shape_of(&a_operand), dtype_of(a_operand.code))
     job.a = a_operand.data
@@ -131,6 +144,7 @@ cdef object vector_add_device_arrays(object a, object b, object out, ascend_cy_s
     cdef Operand a_operand, b_operand, out_operand
     cdef VectorAdd job
     cdef DeviceArray left, right, target, result
+    cdef ascend_cy_buffer_t *buffers[3]
     cdef int code
     describe_device(a, "a", "a", &a_operand, box)
     check_dtype(a_operand.code, "a")
@@ -143,7 +157,6 @@ cdef object vector_add_device_arrays(object a, object b, object out, ascend_cy_s
             raise ValueError("out is read-only")
         refuse_device_overlap(<DeviceArray>out, <DeviceArray>a, "a", True)
         refuse_device_overlap(<DeviceArray>out, <DeviceArray>b, "b", True)
-    check(ascend_cy_stream_enter(box))
     result = <DeviceArray>out if out is not None else new_array(a_operand.rank, a_operand.shape, a_operand.code, box)
     job.n = count_elements(a_operand.rank, a_operand.shape)
     if job.n == 0:
@@ -155,15 +168,15 @@ cdef object vector_add_device_arrays(object a, object b, object out, ascend_cy_s
     job.b = b_operand.data
     job.y = target.data
     job.code = a_operand.code
+    buffers[0] = <ascend_cy_buffer_t *>left.buffer
+    buffers[1] = <ascend_cy_buffer_t *>right.buffer
+    buffers[2] = <ascend_cy_buffer_t *>target.buffer
     if job.n <= FEW_ELEMENTS and ascend_cy_device_info().unified:
-        code = launch_vector_add(&job, box)
+        code = launch_ordered(&job, buffers, box)
     else:
         with nogil:
-            code = launch_vector_add(&job, box)
+            code = launch_ordered(&job, buffers, box)
     check(code)
-    record(left, box)
-    record(right, box)
-    record(target, box)
     if target is not result:
         copy_device(result, target, box)
     return result
@@ -210,7 +223,7 @@ def vector_add(a, b, *, out=None, stream=None):
     >>> ascend_cy.vector_add(np.arange(3, dtype=np.int32), np.full(3, 10, np.int32))
     array([10, 11, 12], dtype=int32)
     """
-    cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>stream_box(check_stream(stream))
+    cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>entered_stream(check_stream(stream))
     if isinstance(a, DeviceArray):
         return vector_add_device_arrays(a, b, out, box)
     return vector_add_host(a, b, out, box)
@@ -222,7 +235,7 @@ cdef int run_views(const void *a, const void *b, Py_ssize_t b_size, void *out, P
                    int code, Stream stream) except -1 nogil:
     """The body of the memoryview forms, on pointers and sizes alone; complete on return."""
     cdef VectorAdd job
-    cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>stream_box(stream)
+    cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>entered_stream(stream)
     cdef size_t nbytes = size * itemsize_of(code)
     cdef bint passed = False
     if b_size != size or out_size != size:
@@ -288,9 +301,10 @@ cdef int vector_add_i32(const int[::1] a, const int[::1] b, int[::1] out, Stream
 
 
 cdef int vector_add_device(DeviceArray a, DeviceArray b, DeviceArray out, Stream stream) except -1 nogil:
-    cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>stream_box(stream)
+    cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>entered_stream(stream)
     cdef int32_t device = ascend_cy_stream_device(box)
     cdef Operand a_operand, b_operand, out_operand
+    cdef ascend_cy_buffer_t *buffers[3]
     cdef VectorAdd job
     check_device_argument(a, "a", device)
     check_device_argument(b, "b", device)
@@ -313,9 +327,7 @@ cdef int vector_add_device(DeviceArray a, DeviceArray b, DeviceArray out, Stream
     job.code = a.code
     if job.n == 0:
         return 0
-    check(ascend_cy_stream_enter(box))
-    check(launch_vector_add(&job, box))
-    record(a, box)
-    record(b, box)
-    record(out, box)
-    return 0
+    buffers[0] = <ascend_cy_buffer_t *>a.buffer
+    buffers[1] = <ascend_cy_buffer_t *>b.buffer
+    buffers[2] = <ascend_cy_buffer_t *>out.buffer
+    return check(launch_ordered(&job, buffers, box))

@@ -171,6 +171,19 @@ int order_after(Stream *stream, Stream *other) noexcept
     return error;
 }
 
+int order_after_busy(Stream *stream, Stream *other) noexcept
+{
+    if (stream == other || (stream->handle == other->handle && stream->device == other->device))
+        return ACL_SUCCESS;
+    if (const int error = enter_stream(other))
+        return error;
+    aclrtStreamStatus status = ACL_STREAM_STATUS_NOT_READY;
+    // A stream that failed is ordered by event as well: its error belongs to whoever waits for it, not here.
+    if (device_table.aclrtStreamQuery(other->handle, &status) == ACL_SUCCESS && status == ACL_STREAM_STATUS_COMPLETE)
+        return enter_stream(stream);
+    return order_after(stream, other);
+}
+
 } // namespace ascend_cy
 
 using namespace ascend_cy;

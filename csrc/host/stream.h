@@ -77,6 +77,8 @@ int64_t live_streams() noexcept;
 
 // Later work of `stream` waits for what `other` has by now. Both must be alive.
 int order_after(Stream *stream, Stream *other) noexcept;
+// The same where `other` has work left; else there is nothing to wait for.
+int order_after_busy(Stream *stream, Stream *other) noexcept;
 
 } // namespace ascend_cy
 

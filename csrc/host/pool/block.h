@@ -65,6 +65,7 @@ struct Use {
     int32_t device;  // of the stream
     aclrtEvent mark; // recorded on the stream when the block was freed
     Use *next;
+    bool wrote; // work there wrote to the buffer; only ever set while the buffer lives
 };
 
 struct Segment {

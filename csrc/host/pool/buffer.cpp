@@ -156,7 +156,7 @@ int ascend_cy_buffer_record_stream(ascend_cy_buffer_t *buffer, ascend_cy_stream_
         return null_argument(buffer == nullptr ? "buffer" : "stream");
     if (const int error = ready())
         return error;
-    return existing_pool(buffer->stream->device)->record(buffer, stream);
+    return existing_pool(buffer->stream->device)->record(buffer, stream, true); // nothing is known: it may have written
 }
 
 int ascend_cy_buffer_order(ascend_cy_buffer_t *buffer, ascend_cy_stream_t *stream)
@@ -165,7 +165,46 @@ int ascend_cy_buffer_order(ascend_cy_buffer_t *buffer, ascend_cy_stream_t *strea
         return null_argument(buffer == nullptr ? "buffer" : "stream");
     if (const int error = ready())
         return error;
-    return existing_pool(buffer->stream->device)->order(buffer, stream);
+    return existing_pool(buffer->stream->device)->order(buffer, stream, false);
+}
+
+namespace {
+
+// The usual case, a buffer that only ever was on the stream at hand, is a compare.
+inline bool needs_care(const ascend_cy_buffer_t *buffer, const ascend_cy_stream_t *stream) noexcept
+{
+    return buffer != nullptr &&
+           (buffer->stream != stream || __atomic_load_n(&buffer->uses, __ATOMIC_ACQUIRE) != nullptr);
+}
+
+} // namespace
+
+int ascend_cy_buffers_order(ascend_cy_buffer_t *const *buffers, int reads, int count, ascend_cy_stream_t *stream)
+{
+    for (int i = 0; i < count; ++i) {
+        if (__builtin_expect(!needs_care(buffers[i], stream), 1))
+            continue;
+        if (const int error = ready())
+            return error;
+        if (const int error = existing_pool(buffers[i]->stream->device)->order(buffers[i], stream, i < reads))
+            return error;
+    }
+    return ACL_SUCCESS;
+}
+
+int ascend_cy_buffers_record(ascend_cy_buffer_t *const *buffers, int reads, int count, ascend_cy_stream_t *stream)
+{
+    int result = ACL_SUCCESS;
+    for (int i = 0; i < count; ++i) {
+        if (__builtin_expect(buffers[i] == nullptr || buffers[i]->stream == stream, 1))
+            continue;
+        int error = ready();
+        if (error == ACL_SUCCESS)
+            error = existing_pool(buffers[i]->stream->device)->record(buffers[i], stream, i >= reads);
+        if (result == ACL_SUCCESS)
+            result = error; // the others are recorded all the same: their work is under way
+    }
+    return result;
 }
 
 int ascend_cy_pool_stats(int32_t device, ascend_cy_pool_stats_t *out)

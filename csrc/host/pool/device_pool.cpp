@@ -220,36 +220,37 @@ void DevicePool::mark_uses(Block *block) noexcept
     }
 }
 
-int DevicePool::record(Block *block, Stream *stream) noexcept
+int DevicePool::record(Block *block, Stream *stream, bool wrote) noexcept
 {
     const Stream *const own = block->stream;
     if (stream == own || (stream->handle == own->handle && stream->device == own->device))
         return ACL_SUCCESS;
     std::lock_guard<std::mutex> lock(mutex_);
-    for (const Use *use = block->uses; use != nullptr; use = use->next)
-        if (use->stream == stream)
+    for (Use *use = block->uses; use != nullptr; use = use->next)
+        if (use->stream == stream) {
+            if (wrote)
+                __atomic_store_n(&use->wrote, true, __ATOMIC_RELAXED);
             return ACL_SUCCESS;
-    Use *const use = new (std::nothrow) Use{stream, stream->device, nullptr, block->uses};
+        }
+    Use *const use = new (std::nothrow) Use{stream, stream->device, nullptr, block->uses, wrote};
     if (use == nullptr)
         return fail(ACL_ERROR_BAD_ALLOC, "", "out of host memory");
     retain_stream(stream);
-    block->uses = use;
+    __atomic_store_n(&block->uses, use, __ATOMIC_RELEASE); // read without the lock by order()
     return ACL_SUCCESS;
 }
 
-int DevicePool::order(Block *block, Stream *stream) noexcept
+int DevicePool::order(Block *block, Stream *stream, bool writers_only) noexcept
 {
-    if (const int error = order_after(stream, block->stream))
+    if (const int error = order_after_busy(stream, block->stream))
         return error;
     // Uses are only ever added while the buffer lives, at the front, so the list can be walked from where it began.
-    const Use *first;
-    {
-        std::lock_guard<std::mutex> lock(mutex_);
-        first = block->uses;
-    }
-    for (const Use *use = first; use != nullptr; use = use->next)
-        if (const int error = order_after(stream, use->stream))
+    for (const Use *use = __atomic_load_n(&block->uses, __ATOMIC_ACQUIRE); use != nullptr; use = use->next) {
+        if (writers_only && !__atomic_load_n(&use->wrote, __ATOMIC_RELAXED))
+            continue;
+        if (const int error = order_after_busy(stream, use->stream))
             return error;
+    }
     return ACL_SUCCESS;
 }
 

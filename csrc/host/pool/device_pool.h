@@ -28,8 +28,9 @@ public:
     int wrap(void *pointer, size_t size, Stream *stream, void (*on_release)(void *), void *context,
              Block **out) noexcept;
     void release(Block *block) noexcept; // its last reference went
-    int record(Block *block, Stream *stream) noexcept;
-    int order(Block *block, Stream *stream) noexcept;
+    int record(Block *block, Stream *stream, bool wrote) noexcept;
+    // After everything that uses the buffer, or only after what may write to it.
+    int order(Block *block, Stream *stream, bool writers_only) noexcept;
 
     void stats(ascend_cy_pool_stats_t *out) noexcept;
     void set_limit(uint64_t bytes) noexcept;

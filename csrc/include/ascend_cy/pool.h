@@ -42,6 +42,15 @@ ASCEND_CY_API int ascend_cy_buffer_record_stream(ascend_cy_buffer_t *buffer, asc
 /* Later work of `stream` waits for what was enqueued by now on the buffer's own stream and on the recorded ones. */
 ASCEND_CY_API int ascend_cy_buffer_order(ascend_cy_buffer_t *buffer, ascend_cy_stream_t *stream);
 
+/* Both for all arguments of one operator: buffers[0 .. reads) are read, buffers[reads .. count) written; NULL entries are
+ * skipped. Order, before the work is enqueued: `stream` waits for what may still write to the ones that are read, and for
+ * everything that uses the ones that are written. Record, after it: as ascend_cy_buffer_record_stream. Where everything
+ * only ever was on `stream`, they cost a few compares. */
+ASCEND_CY_API int ascend_cy_buffers_order(ascend_cy_buffer_t *const *buffers, int reads, int count,
+                                          ascend_cy_stream_t *stream);
+ASCEND_CY_API int ascend_cy_buffers_record(ascend_cy_buffer_t *const *buffers, int reads, int count,
+                                           ascend_cy_stream_t *stream);
+
 typedef struct ascend_cy_pool_stats {
     uint64_t in_use_bytes;   /* asked for by live buffers, rounded as allocated */
     uint64_t reserved_bytes; /* taken from the device: in use, cached and pending */
