@@ -111,7 +111,7 @@ ReportThread *the_report_thread() noexcept
 
 int enqueue_host_function(Stream *stream, void (*function)(void *), void *context) noexcept
 {
-    if (table_has(ASCEND_CY_ACL_INDEX_aclrtLaunchHostFunc))
+    if (device_has[ASCEND_CY_ACL_INDEX_aclrtLaunchHostFunc])
         return ACY_CALL(aclrtLaunchHostFunc, stream->handle, function, context);
     if (const int error = the_report_thread()->subscribe(stream))
         return error;
@@ -120,13 +120,13 @@ int enqueue_host_function(Stream *stream, void (*function)(void *), void *contex
 
 void unsubscribe_host_functions(Stream *stream) noexcept
 {
-    if (!table_has(ASCEND_CY_ACL_INDEX_aclrtLaunchHostFunc))
+    if (!device_has[ASCEND_CY_ACL_INDEX_aclrtLaunchHostFunc])
         the_report_thread()->unsubscribe(stream);
 }
 
 bool stop_host_function_thread() noexcept
 {
-    return table_has(ASCEND_CY_ACL_INDEX_aclrtLaunchHostFunc) || the_report_thread()->stop();
+    return device_has[ASCEND_CY_ACL_INDEX_aclrtLaunchHostFunc] || the_report_thread()->stop();
 }
 
 } // namespace ascend_cy

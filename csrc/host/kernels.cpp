@@ -183,6 +183,8 @@ int Kernel::load(int32_t device, aclrtFuncHandle *out) noexcept
             }
         if (const int error = ACY_CALL(aclrtBinaryGetFunction, binary, entry_, out))
             return error;
+        if (log_id_ == 0)
+            log_id_ = launch_log_id(entry_);
         handles_[device].store(*out, std::memory_order_release);
         return ACL_SUCCESS;
     } catch (const std::bad_alloc &) {
@@ -212,7 +214,16 @@ const DeviceTraits *learn_device_traits(int32_t device) noexcept
     if (cores <= 0) // SoCs whose AI cores do both kinds of work
         if (ACY_CALL(aclGetDeviceCapability, static_cast<uint32_t>(device), ACL_DEVICE_INFO_AI_CORE_NUM, &cores) != 0)
             return nullptr;
-    auto *made = new (std::nothrow) DeviceTraits{kind, cores > 0 ? cores : 1};
+    // The end of the buffer holds a core's message box. Values that cannot be bytes are ignored.
+    constexpr int64_t message_box = 256;
+    int64_t ub_bytes = 0;
+    {
+        QuietScope quiet; // older releases cannot be asked
+        if (ACY_CALL(aclrtGetDeviceInfo, static_cast<uint32_t>(device), ACL_DEV_ATTR_UBUF_PER_VECTOR_CORE, &ub_bytes) != 0 ||
+            ub_bytes < 32 * 1024)
+            ub_bytes = message_box;
+    }
+    auto *made = new (std::nothrow) DeviceTraits{kind, cores > 0 ? cores : 1, ub_bytes - message_box};
     if (made == nullptr) {
         fail(ACL_ERROR_BAD_ALLOC, "", "out of host memory");
         return nullptr;
@@ -227,8 +238,8 @@ const DeviceTraits *learn_device_traits(int32_t device) noexcept
 namespace {
 
 // CANN before 8.5.0: the arguments go through a handle that belongs to the thread.
-int launch_with_handle(aclrtFuncHandle function, uint32_t blocks, const void *args, size_t size,
-                       aclrtStream stream) noexcept
+[[gnu::noinline]] int launch_with_handle(aclrtFuncHandle function, uint32_t blocks, const void *args, size_t size,
+                                         aclrtStream stream) noexcept
 {
     aclrtArgsHandle handle = nullptr;
     if (const int error = ACY_CALL(aclrtKernelArgsInit, function, &handle))
@@ -242,12 +253,24 @@ int launch_with_handle(aclrtFuncHandle function, uint32_t blocks, const void *ar
     return ACY_CALL(aclrtLaunchKernelWithConfig, function, blocks, stream, nullptr, handle, nullptr);
 }
 
-int launch_once(aclrtFuncHandle function, uint32_t blocks, const void *args, size_t size, aclrtStream stream) noexcept
+inline int launch_once(aclrtFuncHandle function, uint32_t blocks, const void *args, size_t size,
+                       aclrtStream stream) noexcept
 {
-    if (__builtin_expect(table_has(ASCEND_CY_ACL_INDEX_aclrtLaunchKernelWithHostArgs), 1))
+    if (__builtin_expect(device_has[ASCEND_CY_ACL_INDEX_aclrtLaunchKernelWithHostArgs], 1))
         return ACY_CALL(aclrtLaunchKernelWithHostArgs, function, blocks, stream, nullptr, const_cast<void *>(args), size,
                         nullptr, 0);
     return launch_with_handle(function, blocks, args, size, stream);
+}
+
+// The device may have been reset since the binary was loaded, which took the function with it.
+[[gnu::cold, gnu::noinline]] int launch_anew(Kernel *kernel, int32_t device, aclrtFuncHandle stale, uint32_t blocks,
+                                             const void *args, size_t size, aclrtStream stream) noexcept
+{
+    kernel->forget(device, stale);
+    aclrtFuncHandle function = nullptr;
+    if (const int error = kernel->function(device, &function))
+        return error;
+    return launch_once(function, blocks, args, size, stream);
 }
 
 } // namespace
@@ -258,15 +281,10 @@ int launch(Kernel *kernel, int32_t device, uint32_t blocks, const void *args, si
     if (const int error = kernel->function(device, &function))
         return error;
     int code = launch_once(function, blocks, args, size, stream);
-    if (__builtin_expect(code == ACL_ERROR_RT_INVALID_HANDLE, 0)) {
-        // The device may have been reset since the binary was loaded, which took the function with it.
-        kernel->forget(device, function);
-        if (const int error = kernel->function(device, &function))
-            return error;
-        code = launch_once(function, blocks, args, size, stream);
-    }
-    if (code == ACL_SUCCESS)
-        log_launch(device, kernel->entry(), blocks, stream);
+    if (__builtin_expect(code == ACL_ERROR_RT_INVALID_HANDLE, 0))
+        code = launch_anew(kernel, device, function, blocks, args, size, stream);
+    if (__builtin_expect(code == ACL_SUCCESS, 1))
+        log_launch(device, kernel->log_id(), blocks, stream);
     return code;
 }
 

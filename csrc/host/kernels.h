@@ -25,20 +25,22 @@ public:
     // The device was reset since: the next call of function() loads again.
     void forget(int32_t device, aclrtFuncHandle stale) noexcept;
 
-    const char *entry() const noexcept { return entry_; }
+    uint32_t log_id() const noexcept { return log_id_.load(std::memory_order_relaxed); } // once function() succeeded
 
 private:
     [[gnu::cold]] int load(int32_t device, aclrtFuncHandle *out) noexcept;
 
     const char *const op_;
     const char *const entry_;
+    std::atomic<uint32_t> log_id_{0}; // written before the first handle is published
     std::atomic<aclrtFuncHandle> handles_[max_devices] = {};
 };
 
 // What launchers need to know about a device: constant while the process lives.
 struct DeviceTraits {
-    int kind;     // ASCEND_CY_KIND_*
-    int64_t cores; // that share the blocks of a vector kernel
+    int kind;         // ASCEND_CY_KIND_*
+    int64_t cores;    // that share the blocks of a vector kernel
+    int64_t ub_bytes; // what one of them leaves to a kernel of its on-chip buffer; 0: it does not tell
 };
 
 extern std::atomic<const DeviceTraits *> device_traits_table[max_devices];

@@ -38,11 +38,10 @@ Kernel *kernel_of(int dtype, int64_t *size) noexcept
 
 uint32_t tile(const DeviceTraits &traits, int64_t n, int64_t size, VectorAddArgs *args) noexcept
 {
-#ifdef VECTOR_ADD_HAS_NPU_TILING
-    if (traits.kind != ASCEND_CY_KIND_CPU)
-        return vector_add_npu_tiling(n, size, traits.cores, args);
-#endif
-    return vector_add_cpu_tiling(n, size, traits.cores, args);
+    if (traits.kind == ASCEND_CY_KIND_CPU)
+        return vector_add_cpu_tiling(n, size, traits.cores, args);
+    const int64_t ub_bytes = traits.ub_bytes != 0 ? traits.ub_bytes : VECTOR_ADD_NPU_UB_BYTES;
+    return vector_add_npu_tiling_for(n, size, traits.cores, ub_bytes, args);
 }
 
 } // namespace

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Launcher of layernorm.
-#include <cstring>
-
 #include "ascend_cy/launch.h"
 #include "errors.h"
 #include "kernels.h"
+#include "launch_checks.h"
 #include "layernorm/layernorm_tiling.h"
 
 static_assert(LAYERNORM_FLOAT == ACL_FLOAT && LAYERNORM_FLOAT16 == ACL_FLOAT16 && LAYERNORM_BF16 == ACL_BF16,
@@ -50,30 +49,47 @@ constexpr int64_t item_size(int dtype) noexcept
     return fail(ACL_ERROR_INVALID_PARAM, "", "layernorm: %s overlaps %s", a, b);
 }
 
-bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes) noexcept
-{
-    return a < b + b_bytes && b < a + a_bytes;
-}
-
-// A NULL never overlaps: its size is counted as 0.
-struct Range {
-    uint64_t start;
-    uint64_t bytes;
-
-    Range(const void *pointer, uint64_t size) noexcept
-        : start(reinterpret_cast<uintptr_t>(pointer)), bytes(pointer != nullptr ? size : 0)
-    {
-    }
-    bool meets(const Range &other) const noexcept { return overlap(start, bytes, other.start, other.bytes); }
-};
-
 uint32_t tile(const DeviceTraits &traits, int64_t rows, int64_t cols, int64_t size, LayerNormArgs *args) noexcept
 {
-#ifdef LAYERNORM_HAS_NPU_TILING
-    if (traits.kind != ASCEND_CY_KIND_CPU)
-        return layernorm_npu_tiling(rows, cols, size, traits.cores, args);
-#endif
-    return layernorm_cpu_tiling(rows, cols, size, traits.cores, args);
+    if (traits.kind == ASCEND_CY_KIND_CPU) // with a literal size, half of the divisions are gone
+        return size == 4 ? layernorm_cpu_tiling(rows, cols, 4, traits.cores, args)
+                         : layernorm_cpu_tiling(rows, cols, 2, traits.cores, args);
+    const int64_t ub_bytes = traits.ub_bytes != 0 ? traits.ub_bytes : LAYERNORM_NPU_UB_BYTES;
+    return layernorm_npu_tiling_for(rows, cols, size, traits.cores, ub_bytes, args);
+}
+
+// The tilings a thread used last. A model calls with few shapes, and the divisions of a tiling would be half of the
+// launcher's time.
+struct CachedTiling {
+    const DeviceTraits *traits; // NULL: empty
+    int64_t rows;
+    int64_t cols;
+    int64_t size;
+    int64_t rows_per_block;
+    int64_t tile_rows;
+    int64_t tile_cols;
+    double inv_cols;
+    uint32_t blocks;
+};
+
+thread_local CachedTiling cached_tilings[4];
+
+uint32_t tile_once(const DeviceTraits *traits, int64_t rows, int64_t cols, int64_t size, LayerNormArgs *args) noexcept
+{
+    const uint64_t mixed = static_cast<uint64_t>(rows) * 31 + static_cast<uint64_t>(cols + size);
+    CachedTiling &cached = cached_tilings[(mixed ^ mixed >> 7) % 4];
+    if (cached.rows != rows || cached.cols != cols || cached.size != size || cached.traits != traits) {
+        const uint32_t blocks = tile(*traits, rows, cols, size, args);
+        cached = {traits, rows, cols, size, args->rows_per_block, args->tile_rows, args->tile_cols, args->inv_cols, blocks};
+        return blocks;
+    }
+    args->rows = rows;
+    args->cols = cols;
+    args->rows_per_block = cached.rows_per_block;
+    args->tile_rows = cached.tile_rows;
+    args->tile_cols = cached.tile_cols;
+    args->inv_cols = cached.inv_cols;
+    return cached.blocks;
 }
 
 } // namespace
@@ -99,49 +115,44 @@ int ascend_cy_layernorm(const void *x, const void *gamma, const void *beta, void
         return ACL_SUCCESS;
     if (x == nullptr || y == nullptr)
         return fail(ACL_ERROR_INVALID_PARAM, "", "layernorm: %s is NULL", x == nullptr ? "x" : "y");
-    int64_t bytes = 0;
-    if (__builtin_mul_overflow(rows, cols, &bytes) || __builtin_mul_overflow(bytes, size, &bytes))
+    int64_t elements = 0;
+    ByteRange x_range, y_range, gamma_range, beta_range, mean_range, rstd_range;
+    if (__builtin_mul_overflow(rows, cols, &elements) || !byte_range(x, elements, size, &x_range) ||
+        !byte_range(y, elements, size, &y_range) ||
+        !byte_range(gamma, gamma != nullptr ? cols : 0, item_size(gamma_dtype), &gamma_range) ||
+        !byte_range(beta, beta != nullptr ? cols : 0, item_size(beta_dtype), &beta_range) ||
+        !byte_range(mean, mean != nullptr ? rows : 0, sizeof(float), &mean_range) ||
+        !byte_range(rstd, rstd != nullptr ? rows : 0, sizeof(float), &rstd_range))
         return fail(ACL_ERROR_INVALID_PARAM, "", "layernorm: the shape (%lld, %lld) is larger than any memory",
                     static_cast<long long>(rows), static_cast<long long>(cols));
-
-    const Range x_range(x, static_cast<uint64_t>(bytes));
-    const Range y_range(y, static_cast<uint64_t>(bytes));
-    const Range gamma_range(gamma, static_cast<uint64_t>(cols * item_size(gamma_dtype)));
-    const Range beta_range(beta, static_cast<uint64_t>(cols * item_size(beta_dtype)));
-    const Range mean_range(mean, static_cast<uint64_t>(rows) * 4);
-    const Range rstd_range(rstd, static_cast<uint64_t>(rows) * 4);
     if (x != y && y_range.meets(x_range))
         return refuse_overlap("y", "x without being the same");
     if (y_range.meets(gamma_range))
         return refuse_overlap("y", "gamma");
     if (y_range.meets(beta_range))
         return refuse_overlap("y", "beta");
-    if (mean != nullptr && (mean_range.meets(y_range) || mean_range.meets(x_range)))
-        return refuse_overlap("mean", "x or y");
-    if (rstd != nullptr && (rstd_range.meets(y_range) || rstd_range.meets(x_range)))
-        return refuse_overlap("rstd", "x or y");
-    if (mean != nullptr && rstd != nullptr && mean_range.meets(rstd_range))
-        return refuse_overlap("mean", "rstd");
+    if (mean != nullptr || rstd != nullptr) {
+        for (const ByteRange *other : {&x_range, &y_range, &gamma_range, &beta_range})
+            if (mean_range.meets(*other) || rstd_range.meets(*other))
+                return refuse_overlap(mean_range.meets(*other) ? "mean" : "rstd", "x, y, gamma or beta");
+        if (mean_range.meets(rstd_range))
+            return refuse_overlap("mean", "rstd");
+    }
 
-    if (const int error = ready())
-        return error;
     int32_t device = -1;
-    if (const int error = current_device(&device))
+    const DeviceTraits *traits = nullptr;
+    if (const int error = launch_device(&device, &traits))
         return error;
-    const DeviceTraits *const traits = device_traits(device);
-    if (traits == nullptr)
-        return ascend_cy_record_error(ACL_ERROR_RT_INVALID_DEVICEID, "aclGetDeviceCapability");
-
     LayerNormArgs args;
-    args.x = x_range.start;
-    args.gamma = gamma_range.start;
-    args.beta = beta_range.start;
-    args.y = y_range.start;
-    args.mean = mean_range.start;
-    args.rstd = rstd_range.start;
+    args.x = x_range.begin;
+    args.gamma = gamma_range.begin;
+    args.beta = beta_range.begin;
+    args.y = y_range.begin;
+    args.mean = mean_range.begin;
+    args.rstd = rstd_range.begin;
     args.gamma_dtype = gamma != nullptr ? gamma_dtype : ACL_FLOAT;
     args.beta_dtype = beta != nullptr ? beta_dtype : ACL_FLOAT;
     args.eps = eps;
-    const uint32_t blocks = tile(*traits, rows, cols, size, &args);
+    const uint32_t blocks = tile_once(traits, rows, cols, size, &args);
     return launch(kernel, device, blocks, &args, sizeof args, stream);
 }

@@ -66,8 +66,6 @@ const char *const names[] = {
 #undef NAME
 };
 
-bool present[ASCEND_CY_ACL_FUNCTION_COUNT];
-
 constexpr ascend_cy_acl_table make_stub_table()
 {
     ascend_cy_acl_table table = {
@@ -86,6 +84,7 @@ constexpr ascend_cy_acl_table stub_table = make_stub_table();
 } // namespace
 
 ascend_cy_acl_table device_table = stub_table;
+bool device_has[ASCEND_CY_ACL_FUNCTION_COUNT];
 
 void fill_table(void *library) noexcept
 {
@@ -94,11 +93,11 @@ void fill_table(void *library) noexcept
     device_table = stub_table;
     for (int i = 0; i < ASCEND_CY_ACL_FUNCTION_COUNT; ++i) {
         void *symbol = dlsym(library, names[i]);
-        present[i] = symbol != nullptr;
+        device_has[i] = symbol != nullptr;
         if (symbol != nullptr)
             std::memcpy(entries + i * sizeof symbol, &symbol, sizeof symbol);
     }
-    device_recent_message = present[ASCEND_CY_ACL_INDEX_aclGetRecentErrMsg] ? device_table.aclGetRecentErrMsg : nullptr;
+    device_recent_message = device_has[ASCEND_CY_ACL_INDEX_aclGetRecentErrMsg] ? device_table.aclGetRecentErrMsg : nullptr;
     device_table.aclGetRecentErrMsg = recent_message;
 }
 
@@ -107,10 +106,8 @@ void poison_table(int code, const char *why) noexcept
     poison_code = code;
     poison_reason = why;
     device_table = stub_table;
-    std::memset(present, 0, sizeof present);
+    std::memset(device_has, 0, sizeof device_has);
     device_recent_message = nullptr;
 }
-
-bool table_has(int index) noexcept { return present[index]; }
 
 } // namespace ascend_cy

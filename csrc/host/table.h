@@ -18,8 +18,8 @@ void fill_table(void *library) noexcept;
 // memory, so that it may run in a forked child.
 void poison_table(int code, const char *why) noexcept;
 
-// 1 if the table holds the device library's function of that index (ASCEND_CY_ACL_INDEX_*).
-bool table_has(int index) noexcept;
+// Which functions the device library has, by ASCEND_CY_ACL_INDEX_*.
+extern bool device_has[ASCEND_CY_ACL_FUNCTION_COUNT];
 
 } // namespace ascend_cy
 

@@ -211,13 +211,14 @@ TEST(order_waits_for_all_users)
     Buffer *buffer = make(4096, a);
     OK(ascend_cy_buffer_record_stream(buffer, b));
     for (Stream *slow : {a, b}) {
-        hold(slow, true);
+        ascend_cy_event_t *work = block(slow);
         OK(ascend_cy_buffer_order(buffer, c));
         int done = 1;
         OK(ascend_cy_stream_query(c, &done));
         CHECK(!done);
         hold(slow, false);
         OK(ascend_cy_stream_synchronize(c, 1000));
+        ascend_cy_event_release(work);
     }
     ascend_cy_buffer_release(buffer);
     for (Stream *stream : {a, b, c})
