@@ -341,6 +341,10 @@ def test_memory_is_not_reused_under_a_running_kernel(toolbox):
     toolbox.run_each("test_reuse", toolbox.environment("cpu", ROUNDS="60"))
 
 
+def test_sim_sees_true_bounds(toolbox):
+    toolbox.run_each("test_sim", toolbox.environment("sim"))
+
+
 def test_the_library_exports_its_interface_only(toolbox):
     nm = shutil.which("nm")
     if nm is None:

@@ -47,8 +47,8 @@ void mark_forked_child()
 
 void load() noexcept
 {
-    load_started.store(true);
     pthread_atfork(nullptr, nullptr, mark_forked_child);
+    load_started.store(true);
     LoadedDevice *device = load_device();
     if (device->info.error == 0)
         fill_table(device->handle);
@@ -145,8 +145,15 @@ void ascend_cy_shutdown(void)
     give_back_idle_pinned_memory();
     device_ready.store(false, std::memory_order_release);
     const bool callbacks_stopped = stop_host_function_thread();
-    if (must_finalize && callbacks_stopped)
+    if (!must_finalize || !callbacks_stopped)
+        return;
+    // Others may have initialised after us: where references are counted, ours is the only one to give up.
+    if (device_has[ASCEND_CY_ACL_INDEX_aclFinalizeReference]) {
+        uint64_t left = 0;
+        device_table.aclFinalizeReference(&left);
+    } else {
         device_table.aclFinalize();
+    }
 }
 
 int ascend_cy_is_initialized(void) { return ascend_cy::device_usable() && !ascend_cy_is_forked_child(); }

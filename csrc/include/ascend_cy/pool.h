@@ -60,8 +60,11 @@ typedef struct ascend_cy_pool_stats {
     uint64_t allocations;    /* ascend_cy_buffer_create calls that succeeded */
     uint64_t device_allocations; /* of them, those that called aclrtMalloc */
 } ascend_cy_pool_stats_t;
-/* Pool of the calling thread's current device. */
+/* In these, device -1 is the calling thread's current one. */
 ASCEND_CY_API int ascend_cy_pool_stats(int32_t device, ascend_cy_pool_stats_t *out);
+/* The most that buffers may hold together, UINT64_MAX for none; at first ASCEND_CY_POOL_LIMIT (bytes, or with K, M, G, T).
+ * Cached memory is given back to keep what is reserved below the limit too; only holes between live buffers can take it
+ * above, for they are no reason to refuse. */
 ASCEND_CY_API int ascend_cy_pool_set_limit(int32_t device, uint64_t bytes);
 /* Gives cached blocks back to the device until at most `keep` bytes stay reserved or nothing is free. May block. */
 ASCEND_CY_API int ascend_cy_pool_trim(int32_t device, uint64_t keep);
