@@ -75,11 +75,15 @@ def _runtime_objects(flags: list[str]) -> list[str]:
     return objects
 
 
-def build(source: Path, *, flags: tuple[str, ...] = (), include: tuple[Path, ...] = ()) -> Path:
-    """The `sim` binary of a source; compiled unless an equal one is in the cache."""
+def build(source: Path, *, flags: tuple[str, ...] = (), include: tuple[Path, ...] = (),
+          neighbours: tuple[Path, ...] = ()) -> Path:
+    """The `sim` binary of a source; compiled unless an equal one is in the cache.
+
+    `neighbours` are files of other folders that it includes.
+    """
     source = Path(source).resolve()
-    neighbours = [p.read_text() for p in sorted(source.parent.glob("*.h"))]
-    key = _digest(source.read_text(), str(source), *neighbours, _headers_digest(), *flags,
+    texts = [p.read_text() for p in [*sorted(source.parent.glob("*.h")), *neighbours]]
+    key = _digest(source.read_text(), str(source), *texts, _headers_digest(), *flags,
                   (ROOT / "ascend_cy/_kernel_entries.py").read_text())
     output = cache_dir() / f"{source.stem}-{key}.so"
     if output.exists():
