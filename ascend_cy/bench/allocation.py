@@ -1,0 +1,82 @@
+"""Making an array and dropping it, of a size that was seen before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import ascend_cy
+from ascend_cy.bench import _limits
+from ascend_cy.bench._measure import Case, Plan, case, statement
+from ascend_cy.bench._native import Missing
+from ascend_cy.bench._peers import imported
+from ascend_cy.bench._table import Table
+
+SIZES = {"1 KiB": 1 << 10, "1 MiB": 1 << 20, "64 MiB": 64 << 20}
+
+
+def pyopencl_pool() -> Any:
+    cl = imported("pyopencl")
+    import pyopencl.tools as tools
+
+    try:
+        context = cl.Context([cl.get_platforms()[0].get_devices()[0]])
+    except (cl.LogicError, IndexError):
+        raise Missing("there is no OpenCL platform") from None
+    return tools.MemoryPool(tools.ImmediateAllocator(cl.CommandQueue(context)))
+
+
+def run(quick: bool, threads: int) -> Table:
+    table = Table(
+        "allocation",
+        "make an array of float32 without filling it, and drop it",
+        threads=threads,
+        notes=["every size was made and dropped before; the first touch of fresh pages is not part of it"],
+    )
+    plan = Plan(sample=2e-4, repeats=5, least=3, budget=0.3) if quick else Plan(sample=5e-4, repeats=120, budget=4.0)
+    for label, nbytes in SIZES.items():
+        n = nbytes // 4
+        cases = [
+            case("ascend_cy", "f(n)", f=ascend_cy.empty, n=n),
+            case("numpy", "f(n, t)", f=np.empty, n=n, t=np.float32),
+        ]
+        try:
+            torch = imported("torch")
+            cases.append(case("torch", "f(n)", f=torch.empty, n=n))
+        except Missing as reason:
+            table.skip("torch", reason)
+        try:
+            cases.append(case("pyopencl pool", "f(n)", f=pyopencl_pool().allocate, n=nbytes))
+        except Missing as reason:
+            table.skip("pyopencl pool", reason)
+        table.add(f"{label}", {"bytes": nbytes, "touch": False}, cases, plan, reach={"seconds": 0.35e-6})
+    if not quick:
+        first_touch(table)
+    return table
+
+
+def first_touch(table: Table) -> None:
+    """64 MiB with one byte of each page written: who gives memory back to the system pays for it again."""
+    nbytes = SIZES["64 MiB"]
+    try:
+        touch = _limits.library().bench_touch
+    except Missing as reason:
+        table.skip("first touch", reason)
+        return
+    n = nbytes // 4
+    ours = statement("touch(f(n).ptr, size)", f=ascend_cy.empty, n=n, touch=touch, size=nbytes)
+    cases = [
+        Case("ascend_cy", ours),
+        case("numpy", "touch(f(n, t).ctypes.data, size)", f=np.empty, n=n, t=np.float32, touch=touch, size=nbytes),
+    ]
+    try:
+        torch = imported("torch")
+        cases.append(case("torch", "touch(f(n).data_ptr(), size)", f=torch.empty, n=n, touch=touch, size=nbytes))
+    except Missing:
+        pass
+    results = table.add(
+        "64 MiB, every page touched", {"bytes": nbytes, "touch": True}, cases, Plan(sample=1e-3, repeats=15, budget=4.0)
+    )
+    faults = ", ".join(f"{name} {result.faults:.0f}" for name, result in results.items())
+    table.notes.append(f"page faults of one call in the last row: {faults}")
