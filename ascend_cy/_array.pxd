@@ -48,7 +48,7 @@ cdef object as_host(object source, str name)
 cdef DeviceArray adopt_memory(void *data, int rank, const Py_ssize_t *dims, int code, bint readonly,
                               void (*give_back)(void *) noexcept nogil, void *managed, object owner, void *stream_box)
 cdef const Py_ssize_t *element_strides(DeviceArray array) except? NULL
-# Makes the stream's device current and orders the stream behind what may still write to the array, or, before writing,
+# Orders the stream behind what may still write to the array, or, before writing,
 # behind all its earlier users; afterwards, says that work was enqueued.
 cdef int use_on(DeviceArray array, bint writing, void *stream_box) except -1 nogil
 cdef int used_on(DeviceArray array, bint writing, void *stream_box) except -1 nogil

@@ -104,7 +104,10 @@ cdef DeviceArray new_array(int rank, const Py_ssize_t *shape, int code, void *bo
     cdef ascend_cy_buffer_t *buffer = NULL
     memcpy(array.dims, shape, rank * sizeof(Py_ssize_t))
     set_contiguous_strides(array)
-    check(ascend_cy_buffer_create(nbytes, <ascend_cy_stream_t *>box, &buffer))
+    if not ascend_cy_buffer_try_create(nbytes, <ascend_cy_stream_t *>box, &buffer):
+        # It may wait for work, which may be waiting for the GIL.
+        with nogil:
+            check(ascend_cy_buffer_create(nbytes, <ascend_cy_stream_t *>box, &buffer))
     array.buffer = buffer
     array.home = box
     array.data = <char *>ascend_cy_buffer_pointer(buffer)
@@ -158,7 +161,6 @@ cdef DeviceArray new_view(DeviceArray base, int rank, int code):
 
 cdef int use_on(DeviceArray array, bint writing, void *box) except -1 nogil:
     cdef ascend_cy_buffer_t *buffer = <ascend_cy_buffer_t *>array.buffer
-    check(ascend_cy_stream_enter(<ascend_cy_stream_t *>box))
     return check(ascend_cy_buffers_order(&buffer, 0 if writing else 1, 1, <ascend_cy_stream_t *>box))
 
 
@@ -191,6 +193,7 @@ cdef bint overlap_in_part(DeviceArray a, DeviceArray b) noexcept:
 cdef int copy_device(DeviceArray target, DeviceArray source, void *box) except -1:
     """Enqueue target[...] = source; same shape and dtype. Overlapping views work as if there were no overlap."""
     cdef void *handle = ascend_cy_stream_handle(<ascend_cy_stream_t *>box)
+    cdef void *previous
     if overlap_in_part(target, source):
         packed = new_array(source.rank, source.dims, source.code, box)
         copy_device(packed, source, box)
@@ -198,14 +201,31 @@ cdef int copy_device(DeviceArray target, DeviceArray source, void *box) except -
     with nogil:
         use_on(target, True, box)
         use_on(source, False, box)
+        check(ascend_cy_stream_enter(<ascend_cy_stream_t *>box, &previous))
         try:
             copy_strided(handle, target.data, target.dims + target.rank, source.data, source.dims + source.rank,
                          target.dims, target.rank, itemsize_of(target.code))
         finally:
+            ascend_cy_stream_leave(previous)
             # Also where it failed half-way: what was enqueued uses both.
             used_on(source, False, box)
             used_on(target, True, box)
     return 0
+
+
+cdef int copy_host(void *dst, const void *src, Py_ssize_t nbytes, int kind, bint pinned, void *box) except -1 nogil:
+    """Enqueue a copy from or to host memory."""
+    cdef void *previous
+    if not pinned:
+        # The copy would wait for the stream by itself, but not answer Ctrl-C.
+        wait_stream(<ascend_cy_stream_t *>box)
+    check(ascend_cy_stream_enter(<ascend_cy_stream_t *>box, &previous))
+    try:
+        return check_acl(_acl.aclrtMemcpyAsync(dst, nbytes, src, nbytes, <_acl.aclrtMemcpyKind>kind,
+                                               ascend_cy_stream_handle(<ascend_cy_stream_t *>box)),
+                         b"aclrtMemcpyAsync")
+    finally:
+        ascend_cy_stream_leave(previous)
 
 
 cdef int upload(DeviceArray target, object source, void *box) except -1:
@@ -217,17 +237,17 @@ cdef int upload(DeviceArray target, object source, void *box) except -1:
     cdef DeviceArray staged = target
     cdef Py_ssize_t nbytes = target.nbytes_()
     cdef char *data = <char *>cnp.PyArray_DATA(<cnp.ndarray>source)
-    cdef void *handle = ascend_cy_stream_handle(<ascend_cy_stream_t *>box)
+    cdef bint pinned = False
     if nbytes == 0:
         return 0
     if not target.contiguous:
         staged = new_array(target.rank, target.dims, target.code, box)
     with nogil:
+        pinned = is_pinned(data)
         use_on(staged, True, box)
-        check_acl(_acl.aclrtMemcpyAsync(staged.data, nbytes, data, nbytes, <_acl.aclrtMemcpyKind>HOST_TO_DEVICE,
-                                        handle), b"aclrtMemcpyAsync")
+        copy_host(staged.data, data, nbytes, HOST_TO_DEVICE, pinned, box)
         used_on(staged, True, box)
-    if is_pinned(data):
+    if pinned:
         keep_until_passed(box, source)
     if staged is not target:
         copy_device(target, staged, box)
@@ -239,7 +259,6 @@ cdef int download(DeviceArray source, object target, void *box) except -1:
     cdef DeviceArray staged = source
     cdef Py_ssize_t nbytes = source.nbytes_()
     cdef char *data = <char *>cnp.PyArray_DATA(<cnp.ndarray>target)
-    cdef void *handle = ascend_cy_stream_handle(<ascend_cy_stream_t *>box)
     if nbytes == 0:
         return 0
     if not source.contiguous:
@@ -247,8 +266,7 @@ cdef int download(DeviceArray source, object target, void *box) except -1:
         copy_device(staged, source, box)
     with nogil:
         use_on(staged, False, box)
-        check_acl(_acl.aclrtMemcpyAsync(data, nbytes, staged.data, nbytes, <_acl.aclrtMemcpyKind>DEVICE_TO_HOST,
-                                        handle), b"aclrtMemcpyAsync")
+        copy_host(data, staged.data, nbytes, DEVICE_TO_HOST, is_pinned(data), box)
         used_on(staged, False, box)
     try:
         with nogil:
@@ -862,15 +880,18 @@ cdef int fill_array(DeviceArray array, object element, void *box) except -1:
     cdef DeviceArray target = array
     cdef Py_ssize_t nbytes = array.nbytes_()
     cdef const void *data = cnp.PyArray_DATA(<cnp.ndarray>element)
+    cdef void *previous
     if nbytes == 0:
         return 0
     if not array.contiguous:
         target = new_array(array.rank, array.dims, array.code, box)
     with nogil:
         use_on(target, True, box)
+        check(ascend_cy_stream_enter(<ascend_cy_stream_t *>box, &previous))
         try:
             fill_elements(<ascend_cy_stream_t *>box, target.data, nbytes, data, itemsize_of(target.code))
         finally:
+            ascend_cy_stream_leave(previous)
             used_on(target, True, box)
     if target is not array:
         copy_device(array, target, box)

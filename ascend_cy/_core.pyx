@@ -6,7 +6,7 @@ from libc.stdint cimport int32_t, uint32_t, uint64_t
 from ascend_cy cimport _acl
 from ascend_cy._dtypes cimport parse_dtype
 from ascend_cy._host cimport *
-from ascend_cy._status cimport check, check_acl, text, wait_device
+from ascend_cy._status cimport check, check_acl, note_interpreter_exit, text, wait_device
 from ascend_cy._stream cimport Event, Stream, device_index, drop_passed, release_interpreter, restore
 
 import atexit
@@ -380,6 +380,7 @@ def live_objects():
 
 def _at_exit():
     release_interpreter()
+    note_interpreter_exit()
     with nogil:
         ascend_cy_shutdown()
 

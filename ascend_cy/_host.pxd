@@ -54,7 +54,8 @@ cdef extern from "ascend_cy/runtime.h" nogil:
     int ascend_cy_stream_synchronize(ascend_cy_stream_t *stream, int32_t timeout_ms) noexcept
     int ascend_cy_stream_query(ascend_cy_stream_t *stream, int *done) noexcept
     int ascend_cy_stream_wait_stream(ascend_cy_stream_t *stream, ascend_cy_stream_t *other) noexcept
-    int ascend_cy_stream_enter(ascend_cy_stream_t *stream) noexcept
+    int ascend_cy_stream_enter(ascend_cy_stream_t *stream, void **previous) noexcept
+    void ascend_cy_stream_leave(void *previous) noexcept
     int ascend_cy_synchronize_device(int32_t timeout_ms) noexcept
     int ascend_cy_stream_add_host_function(ascend_cy_stream_t *stream,
                                            void (*function)(void *) noexcept nogil, void *context) noexcept
@@ -88,6 +89,7 @@ cdef extern from "ascend_cy/pool.h" nogil:
     int ascend_cy_buffer_wrap(void *pointer, size_t size, ascend_cy_stream_t *stream,
                               void (*on_release)(void *) noexcept nogil, void *context,
                               ascend_cy_buffer_t **out) noexcept
+    int ascend_cy_buffer_try_create(size_t size, ascend_cy_stream_t *stream, ascend_cy_buffer_t **out) noexcept
     void ascend_cy_buffer_retain(ascend_cy_buffer_t *buffer) noexcept
     void ascend_cy_buffer_release(ascend_cy_buffer_t *buffer) noexcept
     void *ascend_cy_buffer_pointer(const ascend_cy_buffer_t *buffer) noexcept

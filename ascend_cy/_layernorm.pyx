@@ -15,7 +15,7 @@ from ascend_cy._intake cimport (Operand, array_of, check_device_argument, check_
 from ascend_cy._shape cimport MAX_DIMS
 from ascend_cy._staging cimport FEW_ELEMENTS, room_on_device, settle_host_call, to_device, to_host
 from ascend_cy._status cimport check, wait_stream
-from ascend_cy._stream cimport Stream, entered_stream
+from ascend_cy._stream cimport Stream, enter_stream, stream_box
 
 import numpy as np
 
@@ -367,14 +367,18 @@ def layernorm(x, gamma=None, beta=None, eps=1e-5, *, normalized_ndim=1, out=None
     """
     cdef double epsilon
     cdef int ndim = 1
+    cdef void *previous
     cdef void *box
     check_eps(eps, &epsilon)
     if type(normalized_ndim) is not int or normalized_ndim != 1:
         ndim = check_normalized_ndim(normalized_ndim, x)
-    box = entered_stream(check_stream(stream))
-    if isinstance(x, DeviceArray):
-        return layernorm_device_arrays(x, gamma, beta, epsilon, ndim, out, return_stats, box)
-    return layernorm_host(x, gamma, beta, epsilon, ndim, out, return_stats, box)
+    box = enter_stream(check_stream(stream), &previous)
+    try:
+        if isinstance(x, DeviceArray):
+            return layernorm_device_arrays(x, gamma, beta, epsilon, ndim, out, return_stats, box)
+        return layernorm_host(x, gamma, beta, epsilon, ndim, out, return_stats, box)
+    finally:
+        ascend_cy_stream_leave(previous)
 
 
 # ---- layernorm from Cython, without the GIL ----
@@ -395,7 +399,8 @@ cdef int run_views(const void *x, const void *gamma, Py_ssize_t gamma_size, cons
     """The body of the memoryview forms, on pointers and shapes alone."""
     cdef LayerNorm job
     cdef size_t nbytes
-    cdef void *box = entered_stream(stream)
+    cdef void *previous
+    cdef void *box
     if out_rows != rows or out_cols != cols:
         raise_argument(b"out must have as many elements a row and rows as x: got {0}, needs {1}",
                        out_rows * out_cols, rows * cols)
@@ -418,7 +423,11 @@ cdef int run_views(const void *x, const void *gamma, Py_ssize_t gamma_size, cons
     job.cols = cols
     job.code = job.gamma_code = job.beta_code = code
     job.eps = eps
-    return run_layernorm(&job, box)
+    box = enter_stream(stream, &previous)
+    try:
+        return run_layernorm(&job, box)
+    finally:
+        ascend_cy_stream_leave(previous)
 
 
 cdef int layernorm_f32(const float[:, ::1] x, const float[::1] gamma, const float[::1] beta,
@@ -468,7 +477,9 @@ cdef int check_device_weight(DeviceArray array, str name, int32_t device, int64_
 
 cdef int layernorm_device(DeviceArray x, DeviceArray gamma, DeviceArray beta, DeviceArray out, double eps,
                           Stream stream) except -1 nogil:
-    cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>entered_stream(stream)
+    cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>stream_box(stream)
+    cdef void *previous
+    cdef int code
     cdef int32_t device = ascend_cy_stream_device(box)
     cdef Operand x_operand, out_operand
     cdef ascend_cy_buffer_t *buffers[4]
@@ -515,4 +526,7 @@ cdef int layernorm_device(DeviceArray x, DeviceArray gamma, DeviceArray beta, De
     buffers[1] = <ascend_cy_buffer_t *>gamma.buffer if gamma is not None else NULL
     buffers[2] = <ascend_cy_buffer_t *>beta.buffer if beta is not None else NULL
     buffers[3] = <ascend_cy_buffer_t *>out.buffer
-    return check(launch_ordered(&job, buffers, box))
+    enter_stream(stream, &previous)
+    code = launch_ordered(&job, buffers, box)
+    ascend_cy_stream_leave(previous)
+    return check(code)

@@ -13,7 +13,7 @@ from ascend_cy._intake cimport (Operand, array_of, check_device_argument, check_
 from ascend_cy._shape cimport MAX_DIMS
 from ascend_cy._staging cimport FEW_ELEMENTS, room_on_device, settle_host_call, to_device, to_host
 from ascend_cy._status cimport check, wait_stream
-from ascend_cy._stream cimport Stream, entered_stream
+from ascend_cy._stream cimport Stream, enter_stream, stream_box
 
 import numpy as np
 
@@ -331,10 +331,14 @@ def matmul(a, b, *, out=None, stream=None):
     array([[1., 2.],
            [3., 4.]], dtype=float32)
     """
-    cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>entered_stream(check_stream(stream))
-    if isinstance(a, DeviceArray):
-        return matmul_device_arrays(a, b, out, box)
-    return matmul_host(a, b, out, box)
+    cdef void *previous
+    cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>enter_stream(check_stream(stream), &previous)
+    try:
+        if isinstance(a, DeviceArray):
+            return matmul_device_arrays(a, b, out, box)
+        return matmul_host(a, b, out, box)
+    finally:
+        ascend_cy_stream_leave(previous)
 
 
 # ---- from Cython, without the GIL ----
@@ -369,7 +373,8 @@ cdef int run_views(void *a, const Py_ssize_t *a_strides, void *b, const Py_ssize
                    Py_ssize_t k, Py_ssize_t n, int code, Stream stream) except -1 nogil:
     """The body of the memoryview forms, on pointers and sizes alone; complete on return."""
     cdef Product job
-    cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>entered_stream(stream)
+    cdef ascend_cy_stream_t *box
+    cdef void *previous
     cdef size_t itemsize = itemsize_of(code)
     cdef char *a_low = <char *>a
     cdef char *b_low = <char *>b
@@ -402,14 +407,16 @@ cdef int run_views(void *a, const Py_ssize_t *a_strides, void *b, const Py_ssize
     job.k = k
     job.code = code
     describe_contiguous_out(&job)
-    enqueue_matmul(&job, unified, box)
+    box = <ascend_cy_stream_t *>enter_stream(stream, &previous)
     try:
+        enqueue_matmul(&job, unified, box)
         wait_stream(box)
         passed = True
     finally:
         if not passed:
             # Ctrl-C: the caller's memory must not be let go while a kernel may write to it.
             ascend_cy_stream_synchronize(box, -1)
+        ascend_cy_stream_leave(previous)
     return 0
 
 
@@ -447,7 +454,9 @@ cdef int matmul_bf16(const unsigned short[:, :] a, const unsigned short[:, :] b,
 
 
 cdef int matmul_device(DeviceArray a, DeviceArray b, DeviceArray out, Stream stream) except -1 nogil:
-    cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>entered_stream(stream)
+    cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>stream_box(stream)
+    cdef void *previous
+    cdef int code
     cdef int32_t device = ascend_cy_stream_device(box)
     cdef Py_ssize_t[MAX_DIMS] shape
     cdef Operand a_operand, b_operand, out_operand
@@ -479,4 +488,7 @@ cdef int matmul_device(DeviceArray a, DeviceArray b, DeviceArray out, Stream str
     buffers[0] = <ascend_cy_buffer_t *>a.buffer
     buffers[1] = <ascend_cy_buffer_t *>b.buffer
     buffers[2] = <ascend_cy_buffer_t *>out.buffer
-    return check(launch_ordered(&job, buffers, box))
+    enter_stream(stream, &previous)
+    code = launch_ordered(&job, buffers, box)
+    ascend_cy_stream_leave(previous)
+    return check(code)

@@ -16,6 +16,8 @@ cdef int to_device(const void *data, size_t nbytes, ascend_cy_stream_t *box,
     if data is NULL:
         return 0
     check(ascend_cy_buffer_create(nbytes, box, buffer))
+    # Copies of ordinary memory wait for the stream, and could not be interrupted.
+    wait_stream(box)
     return check_acl(_acl.aclrtMemcpyAsync(ascend_cy_buffer_pointer(buffer[0]), nbytes, data, nbytes,
                                            <_acl.aclrtMemcpyKind>HOST_TO_DEVICE, ascend_cy_stream_handle(box)),
                      b"aclrtMemcpyAsync")
@@ -32,6 +34,7 @@ cdef int room_on_device(const void *wanted, size_t nbytes, ascend_cy_stream_t *b
 cdef int to_host(void *data, ascend_cy_buffer_t *buffer, size_t nbytes, ascend_cy_stream_t *box) except -1 nogil:
     if data is NULL:
         return 0
+    wait_stream(box)
     return check_acl(_acl.aclrtMemcpyAsync(data, nbytes, ascend_cy_buffer_pointer(buffer), nbytes,
                                            <_acl.aclrtMemcpyKind>DEVICE_TO_HOST, ascend_cy_stream_handle(box)),
                      b"aclrtMemcpyAsync")

@@ -25,3 +25,5 @@ cdef int wait_stream(ascend_cy_stream_t *stream) except -1 nogil
 cdef int wait_event(ascend_cy_event_t *event) except -1 nogil
 cdef int wait_device() except -1 nogil
 cdef object text(const char *value)
+# The interpreter goes away: threads that are left waiting never touch it again.
+cdef void note_interpreter_exit() noexcept

@@ -4,7 +4,15 @@ from cpython.exc cimport PyErr_CheckSignals
 
 from ascend_cy._host cimport *
 
+import threading
+
 from ascend_cy.errors import AclError, DeviceMemoryError, DeviceNotFoundError, KernelError
+
+cdef extern from "pythread.h" nogil:
+    unsigned long PyThread_get_thread_ident()
+
+cdef extern from "<unistd.h>" nogil:
+    int pause()
 
 cdef enum:
     ACL_STREAM_SYNC_TIMEOUT = 507046
@@ -35,6 +43,7 @@ cdef object make_error(int code):
 
 
 cdef int raise_status(int code) except -1 nogil:
+    park_at_exit()
     # The message belongs to this thread and stays until its next call, so taking the GIL does not lose it.
     with gil:
         raise make_error(code)
@@ -45,7 +54,30 @@ cdef int raise_acl_status(int code, const char *function) except -1 nogil:
     return raise_status(code)
 
 
+# Python handles signals in its main thread only, so other threads need no GIL to wait on.
+cdef unsigned long main_thread = threading.main_thread().ident
+cdef bint interpreter_exiting = False
+
+
+cdef void note_interpreter_exit() noexcept:
+    global interpreter_exiting
+    interpreter_exiting = True
+
+
+cdef bint in_main_thread() noexcept nogil:
+    return PyThread_get_thread_ident() == main_thread
+
+
+cdef void park_at_exit() noexcept nogil:
+    """Never returns in a thread that outlives the interpreter: there is no GIL left to take."""
+    if interpreter_exiting and not in_main_thread():
+        while True:
+            pause()
+
+
 cdef int check_signals() except -1 nogil:
+    if not in_main_thread():
+        return 0
     with gil:
         return PyErr_CheckSignals()
 

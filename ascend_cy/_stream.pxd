@@ -19,8 +19,8 @@ cdef void *stream_handle(Stream stream) except? NULL nogil
 cdef int stream_synchronize(Stream stream) except -1 nogil
 # *Private*: the host library's stream behind `stream` (None: the thread's current stream), borrowed.
 cdef void *stream_box(Stream stream) except NULL nogil
-# *Private*: the same, and its device is current in this thread.
-cdef void *entered_stream(Stream stream) except NULL nogil
+# *Private*: the same, and its device is current in this thread until ascend_cy_stream_leave(previous[0]).
+cdef void *enter_stream(Stream stream, void **previous) except NULL nogil
 cdef Stream wrap_stream(void *box)
 # *Private*: keeps a reference to `obj` until the work enqueued on `box` by now has passed.
 cdef int keep_until_passed(void *box, object obj) except -1

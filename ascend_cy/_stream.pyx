@@ -171,11 +171,12 @@ cdef void *stream_box(Stream stream) except NULL nogil:
     return stream.box
 
 
-cdef void *entered_stream(Stream stream) except NULL nogil:
+cdef void *enter_stream(Stream stream, void **previous) except NULL nogil:
     cdef void *box = stream_box(stream)
+    previous[0] = NULL
     if stream is not None:
         # The thread's current stream is of its current device already.
-        check(ascend_cy_stream_enter(<ascend_cy_stream_t *>box))
+        check(ascend_cy_stream_enter(<ascend_cy_stream_t *>box, previous))
     return box
 
 

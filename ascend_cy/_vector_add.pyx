@@ -13,7 +13,7 @@ from ascend_cy._intake cimport (Operand, array_of, check_device_argument, check_
 from ascend_cy._shape cimport count_elements
 from ascend_cy._staging cimport FEW_ELEMENTS, room_on_device, settle_host_call, to_device, to_host
 from ascend_cy._status cimport check, wait_stream
-from ascend_cy._stream cimport Stream, entered_stream
+from ascend_cy._stream cimport Stream, enter_stream, stream_box
 
 import numpy as np
 
@@ -223,10 +223,14 @@ def vector_add(a, b, *, out=None, stream=None):
     >>> ascend_cy.vector_add(np.arange(3, dtype=np.int32), np.full(3, 10, np.int32))
     array([10, 11, 12], dtype=int32)
     """
-    cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>entered_stream(check_stream(stream))
-    if isinstance(a, DeviceArray):
-        return vector_add_device_arrays(a, b, out, box)
-    return vector_add_host(a, b, out, box)
+    cdef void *previous
+    cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>enter_stream(check_stream(stream), &previous)
+    try:
+        if isinstance(a, DeviceArray):
+            return vector_add_device_arrays(a, b, out, box)
+        return vector_add_host(a, b, out, box)
+    finally:
+        ascend_cy_stream_leave(previous)
 
 
 # ---- from Cython, without the GIL ----
@@ -235,7 +239,8 @@ cdef int run_views(const void *a, const void *b, Py_ssize_t b_size, void *out, P
                    int code, Stream stream) except -1 nogil:
     """The body of the memoryview forms, on pointers and sizes alone; complete on return."""
     cdef VectorAdd job
-    cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>entered_stream(stream)
+    cdef ascend_cy_stream_t *box
+    cdef void *previous
     cdef size_t nbytes = size * itemsize_of(code)
     cdef bint passed = False
     if b_size != size or out_size != size:
@@ -252,14 +257,16 @@ cdef int run_views(const void *a, const void *b, Py_ssize_t b_size, void *out, P
     job.y = out
     job.n = size
     job.code = code
-    enqueue_vector_add(&job, ascend_cy_device_info().unified != 0, box)
+    box = <ascend_cy_stream_t *>enter_stream(stream, &previous)
     try:
+        enqueue_vector_add(&job, ascend_cy_device_info().unified != 0, box)
         wait_stream(box)
         passed = True
     finally:
         if not passed:
             # Ctrl-C: the caller's memory must not be let go while a kernel may write to it.
             ascend_cy_stream_synchronize(box, -1)
+        ascend_cy_stream_leave(previous)
     return 0
 
 
@@ -301,7 +308,9 @@ cdef int vector_add_i32(const int[::1] a, const int[::1] b, int[::1] out, Stream
 
 
 cdef int vector_add_device(DeviceArray a, DeviceArray b, DeviceArray out, Stream stream) except -1 nogil:
-    cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>entered_stream(stream)
+    cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>stream_box(stream)
+    cdef void *previous
+    cdef int code
     cdef int32_t device = ascend_cy_stream_device(box)
     cdef Operand a_operand, b_operand, out_operand
     cdef ascend_cy_buffer_t *buffers[3]
@@ -330,4 +339,7 @@ cdef int vector_add_device(DeviceArray a, DeviceArray b, DeviceArray out, Stream
     buffers[0] = <ascend_cy_buffer_t *>a.buffer
     buffers[1] = <ascend_cy_buffer_t *>b.buffer
     buffers[2] = <ascend_cy_buffer_t *>out.buffer
-    return check(launch_ordered(&job, buffers, box))
+    enter_stream(stream, &previous)
+    code = launch_ordered(&job, buffers, box)
+    ascend_cy_stream_leave(previous)
+    return check(code)

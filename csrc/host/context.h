@@ -45,6 +45,14 @@ public:
 
     int error() const noexcept { return error_; }
 
+    // The device stays current; the context to go back to, NULL where nothing changed, is the caller's from here on.
+    aclrtContext release() noexcept
+    {
+        const aclrtContext previous = previous_;
+        previous_ = nullptr;
+        return previous;
+    }
+
 private:
     aclrtContext previous_ = nullptr;
     int error_ = ACL_SUCCESS;

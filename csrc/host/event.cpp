@@ -98,14 +98,7 @@ using namespace ascend_cy;
 
 namespace {
 
-int enter_event(ascend_cy_event_t *event) noexcept
-{
-    if (event == nullptr)
-        return null_event();
-    if (const int error = ready())
-        return error;
-    return enter_device(event->device);
-}
+int usable(const ascend_cy_event_t *event) noexcept { return event == nullptr ? null_event() : ready(); }
 
 } // namespace
 
@@ -155,8 +148,11 @@ int ascend_cy_event_record(ascend_cy_event_t *event, ascend_cy_stream_t *stream)
 {
     if (event == nullptr)
         return null_event();
-    if (const int error = ascend_cy_stream_enter(stream))
+    if (const int error = usable(stream))
         return error;
+    DeviceScope scope(stream->device);
+    if (scope.error() != ACL_SUCCESS)
+        return scope.error();
     if (const int error = ACY_CALL(aclrtRecordEvent, event->handle, stream->handle))
         return error;
     event->recorded.store(true, std::memory_order_release);
@@ -171,8 +167,11 @@ int ascend_cy_event_recorded(const ascend_cy_event_t *event)
 int ascend_cy_event_query(ascend_cy_event_t *event, int *done)
 {
     *done = 0;
-    if (const int error = enter_event(event))
+    if (const int error = usable(event))
         return error;
+    DeviceScope scope(event->device);
+    if (scope.error() != ACL_SUCCESS)
+        return scope.error();
     aclrtEventRecordedStatus status = ACL_EVENT_RECORDED_STATUS_NOT_READY;
     if (const int error = ACY_CALL(aclrtQueryEventStatus, event->handle, &status))
         return error;
@@ -182,8 +181,11 @@ int ascend_cy_event_query(ascend_cy_event_t *event, int *done)
 
 int ascend_cy_event_synchronize(ascend_cy_event_t *event, int32_t timeout_ms)
 {
-    if (const int error = enter_event(event))
+    if (const int error = usable(event))
         return error;
+    DeviceScope scope(event->device);
+    if (scope.error() != ACL_SUCCESS)
+        return scope.error();
     if (timeout_ms == -1)
         return ACY_CALL(aclrtSynchronizeEvent, event->handle);
     if (timeout_ms > 0)
@@ -200,8 +202,11 @@ int ascend_cy_stream_wait_event(ascend_cy_stream_t *stream, ascend_cy_event_t *e
 {
     if (event == nullptr)
         return null_event();
-    if (const int error = ascend_cy_stream_enter(stream))
+    if (const int error = usable(stream))
         return error;
+    DeviceScope scope(stream->device);
+    if (scope.error() != ACL_SUCCESS)
+        return scope.error();
     return ACY_CALL(aclrtStreamWaitEvent, stream->handle, event->handle);
 }
 
@@ -210,8 +215,11 @@ int ascend_cy_event_elapsed_ms(ascend_cy_event_t *start, ascend_cy_event_t *end,
     *ms = 0.0F;
     if (end == nullptr)
         return null_event();
-    if (const int error = enter_event(start))
+    if (const int error = usable(start))
         return error;
+    DeviceScope scope(start->device);
+    if (scope.error() != ACL_SUCCESS)
+        return scope.error();
     // Each mistake has a message of its own; the device library answers some of them with one code.
     for (const ascend_cy_event_t *event : {start, end})
         if (!event->recorded.load(std::memory_order_acquire))

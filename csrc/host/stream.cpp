@@ -155,16 +155,22 @@ int fail_wait(int code, const char *function, int32_t device, aclrtStream stream
 
 int64_t live_streams() noexcept { return live_own_streams.load(std::memory_order_relaxed); }
 
+int usable(const Stream *stream) noexcept { return stream == nullptr ? null_stream() : ready(); }
+
 int order_after(Stream *stream, Stream *other) noexcept
 {
     if (stream == other || (stream->handle == other->handle && stream->device == other->device))
         return ACL_SUCCESS;
-    if (const int error = enter_stream(other))
-        return error;
     aclrtEvent event = nullptr;
-    if (const int error = mark_stream(other->device, other->handle, &event))
-        return error;
-    int error = enter_stream(stream);
+    {
+        DeviceScope scope(other->device);
+        if (scope.error() != ACL_SUCCESS)
+            return scope.error();
+        if (const int error = mark_stream(other->device, other->handle, &event))
+            return error;
+    }
+    DeviceScope scope(stream->device);
+    int error = scope.error();
     if (error == ACL_SUCCESS)
         error = ACY_CALL(aclrtStreamWaitEvent, stream->handle, event);
     give_event_back(other->device, event);
@@ -175,12 +181,16 @@ int order_after_busy(Stream *stream, Stream *other) noexcept
 {
     if (stream == other || (stream->handle == other->handle && stream->device == other->device))
         return ACL_SUCCESS;
-    if (const int error = enter_stream(other))
-        return error;
     aclrtStreamStatus status = ACL_STREAM_STATUS_NOT_READY;
-    // A stream that failed is ordered by event as well: its error belongs to whoever waits for it, not here.
-    if (device_table.aclrtStreamQuery(other->handle, &status) == ACL_SUCCESS && status == ACL_STREAM_STATUS_COMPLETE)
-        return enter_stream(stream);
+    {
+        DeviceScope scope(other->device);
+        if (scope.error() != ACL_SUCCESS)
+            return scope.error();
+        // A stream that failed is ordered by event as well: its error belongs to whoever waits for it, not here.
+        if (device_table.aclrtStreamQuery(other->handle, &status) == ACL_SUCCESS &&
+            status == ACL_STREAM_STATUS_COMPLETE)
+            return ACL_SUCCESS;
+    }
     return order_after(stream, other);
 }
 
@@ -289,19 +299,29 @@ int ascend_cy_set_current_stream(ascend_cy_stream_t *stream)
     return ACL_SUCCESS;
 }
 
-int ascend_cy_stream_enter(ascend_cy_stream_t *stream)
+int ascend_cy_stream_enter(ascend_cy_stream_t *stream, aclrtContext *previous)
 {
-    if (stream == nullptr)
-        return null_stream();
-    if (const int error = ready())
+    *previous = nullptr;
+    if (const int error = usable(stream))
         return error;
-    return enter_stream(stream);
+    DeviceScope scope(stream->device);
+    *previous = scope.release();
+    return scope.error();
+}
+
+void ascend_cy_stream_leave(aclrtContext previous)
+{
+    if (previous != nullptr && device_usable())
+        device_table.aclrtSetCurrentContext(previous);
 }
 
 int ascend_cy_stream_synchronize(ascend_cy_stream_t *stream, int32_t timeout_ms)
 {
-    if (const int error = ascend_cy_stream_enter(stream))
+    if (const int error = usable(stream))
         return error;
+    DeviceScope scope(stream->device);
+    if (scope.error() != ACL_SUCCESS)
+        return scope.error();
     int code;
     const char *function;
     if (timeout_ms == -1) {
@@ -326,8 +346,11 @@ int ascend_cy_stream_synchronize(ascend_cy_stream_t *stream, int32_t timeout_ms)
 int ascend_cy_stream_query(ascend_cy_stream_t *stream, int *done)
 {
     *done = 0;
-    if (const int error = ascend_cy_stream_enter(stream))
+    if (const int error = usable(stream))
         return error;
+    DeviceScope scope(stream->device);
+    if (scope.error() != ACL_SUCCESS)
+        return scope.error();
     aclrtStreamStatus status = ACL_STREAM_STATUS_NOT_READY;
     const int code = device_table.aclrtStreamQuery(stream->handle, &status);
     if (code != ACL_SUCCESS)
@@ -349,7 +372,10 @@ int ascend_cy_stream_add_host_function(ascend_cy_stream_t *stream, void (*functi
 {
     if (function == nullptr)
         return fail(ACL_ERROR_RT_PARAM_INVALID, "", "the host function is NULL");
-    if (const int error = ascend_cy_stream_enter(stream))
+    if (const int error = usable(stream))
         return error;
+    DeviceScope scope(stream->device);
+    if (scope.error() != ACL_SUCCESS)
+        return scope.error();
     return enqueue_host_function(stream, function, context);
 }

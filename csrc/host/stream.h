@@ -68,6 +68,9 @@ void drop_stream_later(Stream *stream) noexcept;
 // Destroys dropped streams whose work has passed. Never waits; cheap when there are none.
 void collect_dropped_streams() noexcept;
 
+// An error for NULL, and where the device cannot be used.
+int usable(const Stream *stream) noexcept;
+
 inline int enter_stream(const Stream *stream) noexcept { return enter_device(stream->device); }
 
 // Code and message of a wait on `stream` that failed: names the launches before it if a kernel is to blame.

@@ -108,6 +108,15 @@ int ascend_cy_buffer_create(size_t size, ascend_cy_stream_t *stream, ascend_cy_b
     return pool->create(size, stream, out);
 }
 
+int ascend_cy_buffer_try_create(size_t size, ascend_cy_stream_t *stream, ascend_cy_buffer_t **out)
+{
+    *out = nullptr;
+    if (stream == nullptr || !device_usable())
+        return 0;
+    DevicePool *const pool = existing_pool(stream->device);
+    return pool != nullptr && pool->try_create(size, stream, out);
+}
+
 int ascend_cy_buffer_wrap(void *pointer, size_t size, ascend_cy_stream_t *stream, void (*on_release)(void *),
                           void *context, ascend_cy_buffer_t **out)
 {

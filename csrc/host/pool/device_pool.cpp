@@ -59,18 +59,18 @@ inline void DevicePool::start_use(Block *block, size_t size, Stream *stream) noe
     ++live_;
 }
 
-int DevicePool::create(size_t size, Stream *stream, Block **out) noexcept
+bool DevicePool::try_create(size_t size, Stream *stream, Block **out) noexcept
 {
     const size_t bytes = rounded(size);
     Arena *const arena = stream->arena.load(std::memory_order_acquire);
     if (__builtin_expect(arena == nullptr || size == 0 || size > largest_request, 0))
-        return create_slowly(size, bytes, stream, out);
+        return false;
     mutex_.lock();
     Bin &bin = arena->bin_of(bytes);
     Block *const block = bin.head;
     if (__builtin_expect(block == nullptr || bin.bytes != bytes || over_limit(bytes), 0)) {
         mutex_.unlock();
-        return create_slowly(size, bytes, stream, out);
+        return false;
     }
     bin.head = block->next;
     arena->free_bytes -= bytes;
@@ -78,7 +78,13 @@ int DevicePool::create(size_t size, Stream *stream, Block **out) noexcept
     mutex_.unlock();
     retain_stream(stream);
     *out = block;
-    return ACL_SUCCESS;
+    return true;
+}
+
+int DevicePool::create(size_t size, Stream *stream, Block **out) noexcept
+{
+    return __builtin_expect(try_create(size, stream, out), 1) ? ACL_SUCCESS
+                                                              : create_slowly(size, rounded(size), stream, out);
 }
 
 int DevicePool::create_slowly(size_t size, size_t bytes, Stream *stream, Block **out) noexcept

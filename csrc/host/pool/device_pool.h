@@ -25,6 +25,8 @@ public:
     }
 
     int create(size_t size, Stream *stream, Block **out) noexcept;
+    // A block of a size seen before on the stream; false where it takes more than that.
+    bool try_create(size_t size, Stream *stream, Block **out) noexcept;
     int wrap(void *pointer, size_t size, Stream *stream, void (*on_release)(void *), void *context,
              Block **out) noexcept;
     void release(Block *block) noexcept; // its last reference went

@@ -25,6 +25,8 @@ typedef struct ascend_cy_buffer ascend_cy_buffer_t;
 /* Gives a buffer of at least `size` bytes (0 is allowed: pointer NULL), aligned to 64 bytes, contents undefined, with
  * room for 32 readable bytes behind it. Keeps `stream`. May block only when memory is short. */
 ASCEND_CY_API int ascend_cy_buffer_create(size_t size, ascend_cy_stream_t *stream, ascend_cy_buffer_t **out);
+/* The same where it needs no look at the device and cannot block: 1 and a buffer, or 0 and no error. */
+ASCEND_CY_API int ascend_cy_buffer_try_create(size_t size, ascend_cy_stream_t *stream, ascend_cy_buffer_t **out);
 /* Gives a buffer object around foreign device memory, which is never freed; on_release(context) (may be NULL) runs
  * once the last reference is gone and the work enqueued by then on the buffer's streams has passed: in the releasing
  * thread where they are idle, else on a thread of the runtime, where it must not call the device. Keeps `stream`. */

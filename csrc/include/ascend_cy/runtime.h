@@ -64,16 +64,18 @@ ASCEND_CY_API const ascend_cy_acl_table *ascend_cy_acl_get_table(void);
  * ASCEND_CY_PACKAGE_DIR. */
 ASCEND_CY_API const char *ascend_cy_package_dir(void);
 
-/* Waits for nothing, gives cached memory back and finalizes what ascend_cy_init initialised. Objects released
- * later are dropped without touching the device. Idempotent. Called by Python at exit. */
+/* Waits for no work, gives cached memory back and finalizes what ascend_cy_init initialised. Objects released later
+ * are dropped without touching the device, and other calls return 100001. Idempotent. Called by Python at exit; a
+ * process that never calls it ends just as well. */
 ASCEND_CY_API void ascend_cy_shutdown(void);
 /* 1 in a process forked after the device was used: every call then returns an error that says so. */
 ASCEND_CY_API int ascend_cy_is_forked_child(void);
 
 /* ---- messages ---- */
 
-/* Message of this thread's last failed call into this library (never NULL, "" if none); valid until the next call.
- * Holds the device's own message where it gave one. */
+/* Message of this thread's last failed call into this library (never NULL, "" if none); valid until the next call that
+ * fails. Holds the device's own message where it gave one, and what to do where the cause is a known one; code and
+ * function are not repeated in it. */
 ASCEND_CY_API const char *ascend_cy_last_message(void);
 /* Name of the AscendCL function that failed in that call, or "". */
 ASCEND_CY_API const char *ascend_cy_last_function(void);
@@ -115,8 +117,10 @@ ASCEND_CY_API int ascend_cy_stream_query(ascend_cy_stream_t *stream, int *done);
 /* Later work of `stream` waits for what is enqueued on `other` by now. */
 ASCEND_CY_API int ascend_cy_stream_wait_stream(ascend_cy_stream_t *stream, ascend_cy_stream_t *other);
 /* Makes the stream's device current in the calling thread, if it is not: raw AscendCL calls that take the stream's
- * handle need that. A thread-local compare in the common case. */
-ASCEND_CY_API int ascend_cy_stream_enter(ascend_cy_stream_t *stream);
+ * handle need that. *previous is what ascend_cy_stream_leave goes back to: NULL, the common case, where nothing changed.
+ * (The other functions here look after that themselves and leave the thread's device as it was.) */
+ASCEND_CY_API int ascend_cy_stream_enter(ascend_cy_stream_t *stream, aclrtContext *previous);
+ASCEND_CY_API void ascend_cy_stream_leave(aclrtContext previous);
 /* Waits for all work of the calling thread's current device; blocks up to timeout_ms (-1: without limit), 507046
  * when time is up. */
 ASCEND_CY_API int ascend_cy_synchronize_device(int32_t timeout_ms);

@@ -63,7 +63,11 @@ int main()
                ascend_cy_pinned_free(pointer);
            }));
     report("current_stream", best_ns([&] { sink = ascend_cy_current_stream(); }));
-    report("stream_enter", best_ns([=] { ascend_cy_stream_enter(own); }));
+    report("stream_enter", best_ns([=] {
+               aclrtContext previous = nullptr;
+               ascend_cy_stream_enter(own, &previous);
+               ascend_cy_stream_leave(previous);
+           }));
     int32_t device = 0;
     report("aclrtGetDevice of the device library", best_ns([&] { ascend_cy_acl_get_table()->aclrtGetDevice(&device); }));
 

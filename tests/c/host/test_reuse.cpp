@@ -29,7 +29,7 @@ static const ascend_cy_acl_table *acl() { return ascend_cy_acl_get_table(); }
 
 static void normalize(Buffer *x, Buffer *y, Stream *stream)
 {
-    OK(ascend_cy_stream_enter(stream));
+    OK(ascend_cy_set_device(ascend_cy_stream_device(stream)));
     OK(ascend_cy_layernorm(ascend_cy_buffer_pointer(x), nullptr, nullptr, ascend_cy_buffer_pointer(y), nullptr, nullptr,
                            rows, cols, ACL_FLOAT, ACL_FLOAT, ACL_FLOAT, 0.0, ascend_cy_stream_handle(stream)));
 }
@@ -54,7 +54,7 @@ static void one_round(Stream *a, Stream *other, bool made_on_other)
         OK(ascend_cy_buffer_record_stream(b, a));
     ascend_cy_buffer_release(b);
     Buffer *next = make(bytes, other);
-    OK(ascend_cy_stream_enter(other));
+    OK(ascend_cy_set_device(ascend_cy_stream_device(other)));
     OK(acl()->aclrtMemsetAsync(ascend_cy_buffer_pointer(next), bytes, 0x55, bytes, ascend_cy_stream_handle(other)));
     ascend_cy_buffer_release(next);
     OK(ascend_cy_stream_synchronize(a, -1));

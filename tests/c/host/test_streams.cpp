@@ -93,7 +93,7 @@ TEST(operations_go_to_their_device)
 {
     Stream *one = make_stream(1);
     CHECK_EQ(device_of_thread(), 0); // making it did not move the thread
-    OK(ascend_cy_stream_enter(one));
+    OK(ascend_cy_set_device(ascend_cy_stream_device(one)));
     CHECK_EQ(device_of_thread(), 1);
     OK(ascend_cy_set_device(0));
     OK(ascend_cy_stream_synchronize(one, -1));
@@ -280,7 +280,7 @@ TEST(host_functions)
 TEST(late_faults_name_the_launches)
 {
     Stream *stream = make_stream();
-    OK(ascend_cy_stream_enter(stream));
+    OK(ascend_cy_set_device(ascend_cy_stream_device(stream)));
     static float x[64], y[64];
     OK(ascend_cy_layernorm(x, nullptr, nullptr, y, nullptr, nullptr, 4, 16, ACL_FLOAT, 0, 0, 1e-5,
                            ascend_cy_stream_handle(stream)));
