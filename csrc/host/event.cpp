@@ -223,7 +223,7 @@ int ascend_cy_event_elapsed_ms(ascend_cy_event_t *start, ascend_cy_event_t *end,
     // Each mistake has a message of its own; the device library answers some of them with one code.
     for (const ascend_cy_event_t *event : {start, end})
         if (!event->recorded.load(std::memory_order_acquire))
-            return fail(ACL_ERROR_RT_INTERNAL_ERROR, "", "the %s event was never recorded",
+            return fail(ACL_ERROR_RT_INTERNAL_ERROR, "aclrtEventElapsedTime", "the %s event was not recorded",
                         event == start ? "start" : "end");
     for (ascend_cy_event_t *event : {start, end}) {
         int done = 0;

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <mutex>
 #include <pthread.h>
+#include <string>
 
 #include "errors.h"
 #include "host_function.h"
@@ -24,8 +25,10 @@ std::atomic<LoadedDevice *> the_device{nullptr};
 std::atomic<bool> load_started{false};
 
 std::mutex init_mutex;
+std::atomic<bool> init_started{false};
 bool init_done = false;  // guarded by init_mutex
 int init_result = 0;     // guarded by init_mutex
+std::string *init_message = nullptr; // why it failed; guarded by init_mutex
 bool must_finalize = false;
 std::atomic<bool> shut_down{false};
 std::atomic<bool> forked_child{false};
@@ -40,6 +43,11 @@ void mark_forked_child()
 {
     if (!load_started.load(std::memory_order_relaxed))
         return; // the device was not touched: the child starts afresh
+    // Neither was it by harmless questions (how many devices?), which pre-forking servers ask. What a vendor's library
+    // keeps from them is not known.
+    const LoadedDevice *device = the_device.load(std::memory_order_relaxed);
+    if (device != nullptr && device->info.kind != ASCEND_CY_KIND_NPU && !init_started.load(std::memory_order_relaxed))
+        return;
     forked_child.store(true, std::memory_order_relaxed);
     device_ready.store(false, std::memory_order_relaxed);
     poison_table(forked_code, forked_reason); // so that callers of raw AscendCL functions get the error too
@@ -86,15 +94,18 @@ int make_ready() noexcept
     if (shut_down.load(std::memory_order_relaxed))
         return fail(ACL_ERROR_UNINITIALIZE, "", "the device was shut down: the process is about to end");
     if (!init_done) {
+        init_started.store(true, std::memory_order_relaxed);
         init_result = initialise();
         init_done = true;
         if (init_result == ACL_SUCCESS)
             device_ready.store(true, std::memory_order_release);
+        else
+            init_message = new std::string(ascend_cy_last_message());
     } else if (init_result != ACL_SUCCESS) {
         const LoadedDevice *device = loaded_device();
         if (device->info.error != 0)
             return fail(init_result, "", "%s", device->error.c_str());
-        return fail(init_result, "aclInit", "aclInit failed when the device was first used");
+        return fail(init_result, "aclInit", "%s", init_message->c_str());
     }
     return init_result;
 }
