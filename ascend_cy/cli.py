@@ -42,6 +42,11 @@ COMMANDS = (
     Command("layernorm", "normalize the last axis of a .npy file of any size", "ascend_cy._cli_layernorm"),
     Command("info", "what device work runs on here, and why", "ascend_cy._cli_info"),
     Command("config", "where the C headers and the libraries are", "ascend_cy._cli_config"),
+    Command(
+        "build-kernels",
+        "compile the shipped Ascend C sources for this machine's NPUs",
+        "ascend_cy._cli_build_kernels",
+    ),
     Command("bench", "what work costs here, beside other libraries and the machine's limits", "ascend_cy.bench"),
 )
 
