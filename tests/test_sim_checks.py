@@ -53,6 +53,8 @@ BROKEN = {
     "scratch_overlaps_buffers": ("Select", "uses the 8 KiB of UB at byte 188416"),
     "slices_do_not_match": ("DataCopy", "the two sides describe 2 and 1 bursts"),
     "buffer_get_no_block": ("TBuf::Get", "7 elements of 4 bytes are no positive multiple of 32 bytes"),
+    "overlap_in_a_repeat": ("Add", "dst overlaps src0, 32 bytes apart"),
+    "overlap_of_later_repeats": ("Adds", "dst overlaps src, 256 bytes apart"),
     "queue_not_initialised": ("TQue::AllocTensor", "TPipe::InitBuffer was not called (ErrorBuffer0)"),
     "queue_exhausted": ("TQue::AllocTensor", "all 2 buffers of the queue are in use and nobody will free one: deadlock"),
     "queue_empty": ("TQue::DeQue", "the queue is empty"),
@@ -138,7 +140,7 @@ def test_every_kernel_is_tried(binary):
 
 
 @pytest.mark.parametrize("kernel", ["legal_automatic_order", "legal_old_bytes", "legal_event_reuse",
-                                    "legal_reduce_destinations"])
+                                    "legal_overlaps", "legal_reduce_destinations"])
 def test_legal_patterns_pass(binary, kernel):
     launch(binary, kernel)
 

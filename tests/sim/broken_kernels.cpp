@@ -269,6 +269,20 @@ extern "C" __global__ __aicore__ void buffer_get_no_block(GM_ADDR x, GM_ADDR y)
     LocalTensor<float> a = buffer.Get<float>(7); // BREAKS buffer_get_no_block
 }
 
+extern "C" __global__ __aicore__ void overlap_in_a_repeat(GM_ADDR x, GM_ADDR y)
+{
+    LocalTensor<float> a = At(0, 128);
+    Duplicate(a, 1.0f, 128);
+    Add(a[8], a, a, 64); // BREAKS overlap_in_a_repeat
+}
+
+extern "C" __global__ __aicore__ void overlap_of_later_repeats(GM_ADDR x, GM_ADDR y)
+{
+    LocalTensor<float> a = At(0, 256);
+    Duplicate(a, 1.0f, 256);
+    Adds(a[64], a, 1.0f, 192); // BREAKS overlap_of_later_repeats
+}
+
 // ---- queues ---------------------------------------------------------------------------------------------------------
 
 extern "C" __global__ __aicore__ void queue_not_initialised(GM_ADDR x, GM_ADDR y)
@@ -526,6 +540,18 @@ extern "C" __global__ __aicore__ void legal_old_bytes(GM_ADDR x, GM_ADDR y)
     DataCopy(Global(y), b, 64);
     out.FreeTensor(b);
     in.FreeTensor(a);
+}
+
+// All repeats into one place; a destination below its source; halves onto each other.
+extern "C" __global__ __aicore__ void legal_overlaps(GM_ADDR x, GM_ADDR y)
+{
+    LocalTensor<float> a = At(0, 512);
+    Duplicate(a, 1.0f, 512);
+    Add(a, a[64], a, static_cast<uint64_t>(64), 7, BinaryRepeatParams{1, 1, 1, 0, 8, 0});
+    Adds(a, a[64], 1.0f, 192);
+    Add(a, a, a[256], 256);
+    LocalTensor<half> raw = a.ReinterpretCast<half>()[512];
+    Cast(a, raw, RoundMode::CAST_NONE, 512);
 }
 
 // An id from FetchEventID is not reserved: the next call gives it again.

@@ -172,6 +172,8 @@ void RunBinary(Core &core, const Lanes &lanes, const Operand<T> &dst, const Oper
     if (lanes.empty()) {
         return;
     }
+    CheckOverlap(core, dst, a, lanes);
+    CheckOverlap(core, dst, b, lanes);
     Reads(core, a, lanes);
     Reads(core, b, lanes);
     Writes(core, dst, lanes);
@@ -184,6 +186,9 @@ void RunUnary(Core &core, const Lanes &lanes, const Operand<D> &dst, const Opera
 {
     if (lanes.empty()) {
         return;
+    }
+    if constexpr (std::is_same_v<D, A>) {
+        CheckOverlap(core, dst, a, lanes);
     }
     Reads(core, a, lanes);
     Writes(core, dst, lanes);

@@ -253,6 +253,30 @@ template <class T> void Writes(Core &core, const Operand<T> &operand, const Lane
     ForEachRun(operand, lanes, [&](const uint8_t *p, uint32_t n) { core.Write(p, n, operand.name); });
 }
 
+// The rule of overlap: within a repeat source and destination are the same elements or have none in common, and what an
+// earlier repeat wrote is no source of a later one. Instructions that accumulate (all repeats into one place) are an
+// exception, and so are conversions between widths, which do not ask here.
+template <class T> void CheckOverlap(Core &core, const Operand<T> &dst, const Operand<T> &src, const Lanes &lanes)
+{
+    if (!core.checks() || dst.block != kBlockBytes || src.block != kBlockBytes || lanes.masked) {
+        return;
+    }
+    const auto *to = dst.tensor.bytes();
+    const auto *from = src.tensor.bytes();
+    if (to == from) {
+        return;
+    }
+    const uint64_t once = std::max(lanes.width, lanes.last) * sizeof(T);
+    const bool side_by_side = dst.dense(lanes) && src.dense(lanes) && lanes.contiguous();
+    const uint64_t all = side_by_side ? lanes.total() * sizeof(T) : once;
+    // Above its source a destination meets what later repeats read; below it, only the repeat itself counts.
+    const bool broken = to > from ? static_cast<uint64_t>(to - from) < all : static_cast<uint64_t>(from - to) < once;
+    if (unlikely(broken)) {
+        core.Fail("dst overlaps %s, %lld bytes apart: neither the same elements nor others", src.name,
+                  static_cast<long long>(to - from));
+    }
+}
+
 // Reads and writes of a plain tensor that is no strided operand.
 template <class T>
 void ReadsPlain(Core &core, const LocalTensor<T> &tensor, uint64_t bytes, const char *name, uint32_t alignment = kBlockBytes)

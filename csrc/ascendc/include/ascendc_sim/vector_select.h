@@ -279,7 +279,7 @@ inline void Select(const LocalTensor<T> &dst, const LocalTensor<U> &selMask, con
 namespace sim {
 // The forms that choose by the register; how many lanes take part is the mask register's business.
 template <class T>
-void SelectByRegister(Core &core, const LocalTensor<T> &dst, const LocalTensor<T> &src0, const LocalTensor<T> *src1, T scalar,
+void SelectByRegister(Core &core, const LocalTensor<T> &dst, const LocalTensor<T> &src0, const LocalTensor<T> &src1,
                       int64_t repeatTime, const BinaryRepeatParams &p)
 {
     CheckRepeats(core, repeatTime);
@@ -290,10 +290,8 @@ void SelectByRegister(Core &core, const LocalTensor<T> &dst, const LocalTensor<T
     const auto out = MakeOperand(dst, p.dstBlkStride, p.dstRepStride, "dst");
     const auto a = MakeOperand(src0, p.src0BlkStride, p.src0RepStride, "src0");
     Reads(core, a, lanes);
-    const auto b = MakeOperand(src1 != nullptr ? *src1 : src0, p.src1BlkStride, p.src1RepStride, "src1");
-    if (src1 != nullptr) {
-        Reads(core, b, lanes);
-    }
+    const auto b = MakeOperand(src1, p.src1BlkStride, p.src1RepStride, "src1");
+    Reads(core, b, lanes);
     Writes(core, out, lanes);
     Charge(core, lanes.repeats);
     for (uint32_t r = 0; r < lanes.repeats; ++r) {
@@ -304,7 +302,7 @@ void SelectByRegister(Core &core, const LocalTensor<T> &dst, const LocalTensor<T
         const T *x = Gathered(a, r, count, buffer_a);
         const T *y = Gathered(b, r, count, buffer_b);
         for (uint32_t i = 0; i < count; ++i) {
-            results[i] = GetBit(core.registers().compareMask, i) ? x[i] : src1 != nullptr ? y[i] : scalar;
+            results[i] = GetBit(core.registers().compareMask, i) ? x[i] : y[i];
         }
         Scattered(out, r, count, results, lanes);
     }
@@ -317,7 +315,23 @@ inline void Select(const LocalTensor<T> &dst, const LocalTensor<T> &src0, const 
 {
     sim::Core &core = sim::Core::Current();
     core.Begin("Select", sim::Pipe::V, where);
-    sim::SelectByRegister<T>(core, dst, src0, &src1, T(0), repeatTime, p);
+    sim::SelectByRegister<T>(core, dst, src0, src1, repeatTime, p);
+}
+
+// The scalar comes from the compare register.
+template <class T, class U>
+inline void Select(const LocalTensor<T> &dst, const LocalTensor<U> &selMask, const LocalTensor<T> &src0, int64_t repeatTime,
+                   const BinaryRepeatParams &p, Where where = Where::Here())
+{
+    sim::Core &core = sim::Core::Current();
+    core.Begin("Select", sim::Pipe::V, where);
+    sim::CheckRepeats(core, repeatTime);
+    const sim::Lanes lanes = sim::RegisterLanes(core, static_cast<uint32_t>(repeatTime), sim::kPerRepeat<T>);
+    T scalar;
+    std::memcpy(&scalar, core.registers().compareMask, sizeof(T));
+    sim::RunSelect<T>(core, lanes, sim::MakeOperand(dst, p.dstBlkStride, p.dstRepStride, "dst"), selMask,
+                      sim::MakeOperand(src0, p.src0BlkStride, p.src0RepStride, "src0"), nullptr, scalar,
+                      SELMODE::VSEL_TENSOR_SCALAR_MODE);
 }
 
 // --- Gather: elements, and blocks, by byte offsets
