@@ -42,9 +42,10 @@ struct Gang {
             member.given.wait(hold, [&] { return member.run != nullptr; });
             Run *run = member.run;
             hold.unlock();
-            run->job->run_block(member.block);
-            bool last = run->left.fetch_sub(1, std::memory_order_acq_rel) == 1;
             Job *job = run->job;
+            job->run_block(member.block);
+            /* From here on the run belongs to whoever is last. */
+            bool last = run->left.fetch_sub(1, std::memory_order_acq_rel) == 1;
             hold.lock();
             member.run = nullptr;
             idle.push_back(&member);

@@ -3,6 +3,9 @@
 
 #include <sys/mman.h>
 
+/* Present under the leak sanitizer: objects in the stretch hold memory that must not be taken for lost. */
+extern "C" __attribute__((weak)) void __lsan_register_root_region(const void *begin, size_t size);
+
 namespace acl_cpu {
 namespace handle_arena {
 
@@ -33,6 +36,9 @@ Slot *extend(size_t bytes)
     if (offset + bytes > reserved_bytes) return nullptr;
     while (offset + bytes > committed) {
         if (mprotect(reinterpret_cast<void *>(start + committed), commit_bytes, PROT_READ | PROT_WRITE) != 0) return nullptr;
+        if (__lsan_register_root_region != nullptr) {
+            __lsan_register_root_region(reinterpret_cast<void *>(start + committed), commit_bytes);
+        }
         committed += commit_bytes;
     }
     /* Fresh pages are zero, hence the tag is 0 and the generation 0 without writing. */

@@ -347,7 +347,8 @@ void Pool::quiesce()
         std::lock_guard<std::mutex> hold(lock_);
         stopping_.store(true);
     }
-    for (int i = 0; i < 200 && busy_.load(std::memory_order_acquire) != 0; ++i) usleep(1000);
+    uint64_t until = now_ns() + 200000000;
+    while (busy_.load(std::memory_order_acquire) != 0 && now_ns() < until) usleep(500);
 }
 
 } // namespace acl_cpu

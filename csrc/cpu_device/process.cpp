@@ -38,7 +38,10 @@ void after_fork_in_child()
     reset_fault_lock_after_fork();
 }
 
-void stop_at_exit() { pool().quiesce(); }
+void stop_at_exit()
+{
+    if (!forked_child()) pool().quiesce();
+}
 
 [[gnu::constructor]] void watch_forks() { pthread_atfork(nullptr, nullptr, after_fork_in_child); }
 

@@ -29,6 +29,9 @@ static inline const char *check_message(void)
         }                                                                             \
     } while (0)
 
+/* For upper bounds of times, which mean nothing under a sanitizer. */
+#define IN_TIME(condition) CHECK(getenv("DEVICE_TEST_SLOW") != NULL || (condition))
+
 /* The call succeeds. */
 #define OK(call)                                                                                              \
     do {                                                                                                      \

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Fault injection, log, live objects: what the library offers beyond AscendCL. */
+#include "ascend_cy/ascendcl_cpu.h"
+
+#include "check.h"
+
+static aclrtBinHandle binary;
+
+static void calls(void)
+{
+    void *p;
+    uint64_t seen, given;
+    int32_t device;
+    CHECK(ascendcl_cpu_set_faults("call=aclrtMalloc,code=207001,at=2") == 0);
+    OK(aclrtMalloc(&p, 64, ACL_MEM_MALLOC_HUGE_FIRST));
+    OK(aclrtFree(p));
+    FAILS(207001, aclrtMalloc(&p, 64, ACL_MEM_MALLOC_HUGE_FIRST));
+    OK(aclrtMalloc(&p, 64, ACL_MEM_MALLOC_HUGE_FIRST)); /* once */
+    OK(aclrtFree(p));
+    ascendcl_cpu_fault_counts(&seen, &given);
+    CHECK(seen == 3 && given == 1);
+    CHECK(ascendcl_cpu_set_faults("call=aclrtMalloc,times=always;call=aclrtGetDevice,code=100000,times=2") == 0);
+    for (int i = 0; i < 5; ++i) FAILS(507899, aclrtMalloc(&p, 64, ACL_MEM_MALLOC_HUGE_FIRST));
+    FAILS(100000, aclrtGetDevice(&device));
+    FAILS(100000, aclrtGetDevice(&device));
+    OK(aclrtGetDevice(&device));
+    CHECK(ascendcl_cpu_set_faults(NULL) == 0);
+    OK(aclrtMalloc(&p, 64, ACL_MEM_MALLOC_HUGE_FIRST));
+    OK(aclrtFree(p));
+    /* the k-th call of all */
+    CHECK(ascendcl_cpu_set_faults("call=*,at=3,skip=aclrtGetDevice") == 0);
+    OK(aclrtGetDevice(&device));
+    OK(aclrtMalloc(&p, 64, ACL_MEM_MALLOC_HUGE_FIRST));
+    OK(aclrtSynchronizeStream(NULL));
+    OK(aclrtGetDevice(&device));
+    FAILS(507899, aclrtFree(p));
+    OK(aclrtFree(p));
+    /* with a probability: the same seed, the same failures */
+    int pattern[2] = {0, 0};
+    for (int round = 0; round < 2; ++round) {
+        CHECK(ascendcl_cpu_set_faults("call=aclrtGetDevice,probability=0.5,seed=7") == 0);
+        int failures = 0;
+        for (int i = 0; i < 30; ++i) {
+            int failed = aclrtGetDevice(&device) != 0;
+            failures += failed;
+            pattern[round] = pattern[round] * 2 + failed;
+        }
+        CHECK(failures > 5 && failures < 25);
+    }
+    CHECK(pattern[0] == pattern[1]);
+    /* delay only */
+    CHECK(ascendcl_cpu_set_faults("call=aclrtGetDevice,delay=20ms") == 0);
+    double start = seconds();
+    OK(aclrtGetDevice(&device));
+    CHECK(seconds() - start >= 0.02);
+    start = seconds();
+    OK(aclrtGetDevice(&device));
+    IN_TIME(seconds() - start < 0.015);
+    /* device lost */
+    CHECK(ascendcl_cpu_set_faults("device=lost,at=2") == 0);
+    OK(aclrtGetDevice(&device));
+    FAILS(507010, aclrtGetDevice(&device));
+    FAILS(507010, aclrtSynchronizeStream(NULL));
+    FAILS(507010, aclrtMalloc(&p, 64, ACL_MEM_MALLOC_HUGE_FIRST));
+    CHECK(ascendcl_cpu_set_faults("") == 0);
+    OK(aclrtGetDevice(&device));
+    static const char *const bad[] = {"call", "nonsense=1", "code=5", "call=x,at=0", "call=x,probability=2", "call=x,delay=5",
+                                      "call=x,times=-1", "device=found", "kernel="};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
+        CHECK(ascendcl_cpu_set_faults(bad[i]) == 100000);
+        CHECK(strstr(check_message(), bad[i]) != NULL);
+    }
+    OK(aclrtGetDevice(&device)); /* bad rules change nothing */
+}
+
+static void kernels(void)
+{
+    aclrtFuncHandle add = kernel(binary, "add_value"), empty = kernel(binary, "empty");
+    int64_t *word;
+    OK(aclrtMalloc((void **)&word, 8, ACL_MEM_MALLOC_HUGE_FIRST));
+    *word = 0;
+    CHECK(ascendcl_cpu_set_faults("kernel=add_value,at=2") == 0);
+    OK(run_with(add, 1, NULL, word, 1));
+    OK(run(empty, 1, NULL, NULL, 0));
+    OK(aclrtSynchronizeStream(NULL));
+    OK(run_with(add, 1, NULL, word, 1));
+    CHECK(aclrtSynchronizeStream(NULL) == 507015);
+    CHECK(strstr(check_message(), "add_value") != NULL);
+    OK(run_with(add, 1, NULL, word, 1));
+    OK(aclrtSynchronizeStream(NULL));
+    CHECK(*word == 2);
+    CHECK(ascendcl_cpu_set_faults("kernel=*,code=507014;kernel=empty,delay=10ms,times=always") == 0);
+    double start = seconds();
+    OK(run(empty, 1, NULL, NULL, 0)); /* also in the calling thread */
+    CHECK(aclrtSynchronizeStream(NULL) == 507014);
+    CHECK(seconds() - start >= 0.01);
+    CHECK(ascendcl_cpu_set_faults(NULL) == 0);
+    OK(aclrtFree(word));
+}
+
+static char log_text[65536];
+static void on_line(uint32_t topic, const char *line, void *context)
+{
+    CHECK(context == log_text && (topic & ASCENDCL_CPU_LOG_ALL) != 0);
+    if (strlen(log_text) + strlen(line) + 2 < sizeof log_text) strcat(strcat(log_text, line), "\n");
+}
+
+static int log_has(const char *text)
+{
+    int found = strstr(log_text, text) != NULL;
+    if (!found) fprintf(stderr, "log lacks \"%s\":\n%s", text, log_text);
+    return found;
+}
+
+static void logging(void)
+{
+    void *p;
+    ascendcl_cpu_set_log_callback(on_line, log_text);
+    CHECK(ascendcl_cpu_get_log_topics() == 0);
+    OK(aclrtMalloc(&p, 333, ACL_MEM_MALLOC_HUGE_FIRST));
+    OK(aclrtFree(p));
+    CHECK(log_text[0] == '\0');
+    ascendcl_cpu_set_log_topics(ASCENDCL_CPU_LOG_MEMORY | ASCENDCL_CPU_LOG_ERRORS);
+    OK(aclrtMalloc(&p, 333, ACL_MEM_MALLOC_HUGE_FIRST));
+    OK(aclrtFree(p));
+    CHECK(aclrtFree(p) == 107000);
+    CHECK(log_has("[memory]") && log_has("malloc 333 bytes") && log_has("[errors]") && log_has("107000"));
+    CHECK(strstr(log_text, "[launches]") == NULL);
+    ascendcl_cpu_set_log_topics(ASCENDCL_CPU_LOG_ALL);
+    OK(run(kernel(binary, "empty"), 1, NULL, NULL, 0));
+    CHECK(log_has("kernel empty, 1 blocks"));
+    ascendcl_cpu_set_log_topics(0);
+}
+
+static void live_objects(void)
+{
+    ascendcl_cpu_live_t live = {.struct_size = sizeof live};
+    aclrtStream stream;
+    aclrtEvent event;
+    aclrtNotify notify;
+    aclrtContext context, primary;
+    void *p, *q;
+    CHECK(ascendcl_cpu_live_objects(&live) == 0);
+    CHECK(live.streams == 0 && live.events == 0 && live.notifies == 0 && live.contexts == 0 && live.allocations == 0 &&
+          live.bytes == 0 && live.binaries == 1);
+    OK(aclrtGetCurrentContext(&primary));
+    OK(aclrtCreateContext(&context, 0));
+    OK(aclrtCreateStream(&stream));
+    OK(aclrtCreateEvent(&event));
+    OK(aclrtCreateNotify(&notify, 0));
+    OK(aclrtMalloc(&p, 1000, ACL_MEM_MALLOC_HUGE_FIRST));
+    OK(aclrtMallocHost(&q, 64));
+    CHECK(ascendcl_cpu_live_objects(&live) == 0);
+    CHECK(live.streams == 1 && live.events == 1 && live.notifies == 1 && live.contexts == 1 && live.allocations == 2 &&
+          live.bytes == 1056 + 64);
+    live.struct_size = 4;
+    CHECK(ascendcl_cpu_live_objects(&live) == 100000);
+    CHECK(ascendcl_cpu_live_objects(NULL) == 100000);
+    /* finalisation names them all */
+    log_text[0] = '\0';
+    ascendcl_cpu_set_log_topics(ASCENDCL_CPU_LOG_LEAKS);
+    OK(aclFinalize());
+    CHECK(log_has("stream ") && log_has("event ") && log_has("binary ") && log_has("context ") && log_has("1000 bytes") &&
+          log_has("test_faults"));
+    OK(aclInit(NULL));
+    OK(aclrtFree(p));
+    OK(aclrtFreeHost(q));
+    OK(aclrtDestroyNotify(notify));
+    OK(aclrtDestroyEvent(event));
+    OK(aclrtDestroyStream(stream));
+    OK(aclrtDestroyContext(context));
+    OK(aclrtSetCurrentContext(primary));
+    ascendcl_cpu_set_log_topics(0);
+    ascendcl_cpu_set_log_callback(NULL, NULL);
+}
+
+static void workers(void)
+{
+    uint32_t before = ascendcl_cpu_get_workers();
+    CHECK(before >= 1);
+    enum { count = 50000 };
+    static float x[count], y[count], results[4][count];
+    for (int i = 0; i < count; ++i) {
+        x[i] = (float)i * 0.37f;
+        y[i] = 1.0f / (float)(i + 1);
+    }
+    static const uint32_t numbers[4] = {1, 2, 7, 3};
+    for (int i = 0; i < 4; ++i) {
+        CHECK(ascendcl_cpu_set_workers(numbers[i]) == 0);
+        CHECK(ascendcl_cpu_get_workers() == numbers[i]);
+        struct {
+            float *x, *y, *out;
+            int64_t n;
+        } args = {x, y, results[i], count};
+        OK(run(kernel(binary, "vector_add"), 23, NULL, &args, sizeof args));
+        OK(aclrtSynchronizeStream(NULL));
+        CHECK(memcmp(results[i], results[0], sizeof results[0]) == 0);
+    }
+    CHECK(ascendcl_cpu_set_workers(5000) == 107000);
+    CHECK(ascendcl_cpu_set_workers(0) == 0);
+    CHECK(ascendcl_cpu_get_workers() >= 1);
+}
+
+int main(void)
+{
+    OK(aclInit(NULL));
+    OK(aclrtSetDevice(0));
+    OK(aclrtBinaryLoadFromFile(kernel_path("cpu"), NULL, &binary));
+    calls();
+    kernels();
+    logging();
+    live_objects();
+    workers();
+    OK(aclrtBinaryUnLoad(binary));
+    OK(aclrtResetDeviceForce(0));
+    OK(aclFinalize());
+    return check_result("faults");
+}

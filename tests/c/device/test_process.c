@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Fork and exit, and what a setting does: one way in each process, chosen by the argument. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+
+#include "check.h"
+
+static aclrtBinHandle binary;
+static aclrtStream stream;
+
+static void start(void)
+{
+    OK(aclInit(NULL));
+    OK(aclrtSetDevice(0));
+    OK(aclrtBinaryLoadFromFile(kernel_path("cpu"), NULL, &binary));
+    OK(aclrtCreateStream(&stream));
+}
+
+/* Exit code of a child that runs `function`; -1 if it hangs or dies. */
+static int in_child(void (*function)(void))
+{
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        check_failures = 0;
+        function();
+        exit(check_failures == 0 ? 0 : 1);
+    }
+    for (int i = 0; i < 200; ++i) {
+        int status;
+        if (waitpid(child, &status, WNOHANG) == child) return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+        usleep(50000);
+    }
+    kill(child, 9);
+    return -1;
+}
+
+static void *memory, *host_memory;
+static aclrtEvent event;
+
+static void refused(void)
+{
+    int32_t device;
+    void *p;
+    uint32_t count;
+    FAILS(507000, aclrtGetDevice(&device));
+    FAILS(507000, aclrtMalloc(&p, 64, ACL_MEM_MALLOC_HUGE_FIRST));
+    FAILS(507000, aclrtSetDevice(0));
+    FAILS(507000, aclInit(NULL));
+    FAILS(507000, aclrtSynchronizeStream(stream));
+    FAILS(507000, aclrtGetDeviceCount(&count));
+    FAILS(507000, run(kernel(NULL, "x"), 1, stream, NULL, 0));
+    check_failures = 0; /* of the lookup above, which failed as well */
+    CHECK(aclrtSynchronizeStream(stream) == 507000);
+    CHECK(strstr(check_message(), "forked") != NULL);
+    /* what gives back does nothing and succeeds */
+    OK(aclrtFree(memory));
+    OK(aclrtFreeHost(host_memory));
+    OK(aclrtDestroyEvent(event));
+    OK(aclrtDestroyStream(stream));
+    OK(aclrtBinaryUnLoad(binary));
+    OK(aclrtResetDevice(0));
+    OK(aclFinalize());
+}
+
+static void works(void)
+{
+    OK(aclInit(NULL));
+    OK(aclrtSetDevice(0));
+    OK(aclrtBinaryLoadFromFile(kernel_path("cpu"), NULL, &binary));
+    int64_t *word;
+    OK(aclrtMalloc((void **)&word, 8, ACL_MEM_MALLOC_HUGE_FIRST));
+    *word = 0;
+    OK(run_with(kernel(binary, "sleep_us"), 4, NULL, word, 1000));
+    OK(aclrtSynchronizeStream(NULL));
+    CHECK(*word == 4);
+    OK(aclrtFree(word));
+    OK(aclrtResetDevice(0));
+}
+
+static void fork_unused(void)
+{
+    uint32_t count;
+    OK(aclrtGetDeviceCount(&count)); /* harmless questions use nothing */
+    CHECK(aclrtGetSocName() != NULL);
+    CHECK(in_child(works) == 0);
+    works();
+    CHECK(in_child(refused) == 0);
+}
+
+static atomic_int hold;
+static void *allocate_all_the_time(void *unused)
+{
+    (void)unused;
+    OK(aclrtSetDevice(0));
+    while (!hold) {
+        void *p;
+        aclrtEvent e;
+        OK(aclrtMalloc(&p, 100, ACL_MEM_MALLOC_HUGE_FIRST));
+        OK(aclrtCreateEvent(&e));
+        OK(aclrtRecordEvent(e, stream));
+        OK(aclrtDestroyEvent(e));
+        OK(aclrtFree(p));
+    }
+    return NULL;
+}
+
+static void fork_used(void)
+{
+    start();
+    OK(aclrtMalloc(&memory, 64, ACL_MEM_MALLOC_HUGE_FIRST));
+    OK(aclrtMallocHost(&host_memory, 64));
+    OK(aclrtCreateEvent(&event));
+    CHECK(in_child(refused) == 0); /* at rest */
+    OK(run_with(kernel(binary, "sleep_us"), 4, stream, NULL, 300000));
+    CHECK(in_child(refused) == 0); /* with work running */
+    pthread_t threads[2];
+    for (int i = 0; i < 2; ++i) pthread_create(&threads[i], NULL, allocate_all_the_time, NULL);
+    for (int i = 0; i < 10; ++i) {
+        usleep(2000);
+        CHECK(in_child(refused) == 0); /* with other threads in the middle of calls */
+    }
+    hold = 1;
+    for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
+    OK(aclrtSynchronizeStream(stream)); /* the parent goes on */
+    OK(aclrtFree(memory));
+    OK(aclrtFreeHost(host_memory));
+    OK(aclrtDestroyEvent(event));
+}
+
+/* ---- exit ---- */
+
+static void exit_running(void)
+{
+    start();
+    for (int i = 0; i < 100; ++i) OK(run_with(kernel(binary, "spin_us"), 8, stream, NULL, 20000));
+}
+
+static void exit_endless(void)
+{
+    start();
+    OK(run_with(kernel(binary, "sleep_us"), 8, stream, NULL, 3600000000ll));
+    usleep(10000);
+}
+
+static void block(void *unused)
+{
+    (void)unused;
+    for (;;) pause();
+}
+
+static void exit_in_callback(void)
+{
+    start();
+    OK(aclrtLaunchHostFunc(stream, block, NULL));
+    OK(run_with(kernel(binary, "sleep_us"), 8, stream, NULL, 10));
+    usleep(10000);
+}
+
+static void exit_waiting(void)
+{
+    start();
+    aclrtNotify notify;
+    aclrtStream other;
+    OK(aclrtCreateNotify(&notify, 0));
+    OK(aclrtCreateStream(&other));
+    OK(aclrtWaitAndResetNotify(notify, stream, 0));
+    OK(aclrtCreateEvent(&event));
+    OK(aclrtRecordEvent(event, stream));
+    OK(aclrtStreamWaitEvent(other, event));
+}
+
+static void *synchronize_for_ever(void *unused)
+{
+    (void)unused;
+    aclrtSetDevice(0);
+    aclrtSynchronizeStream(stream);
+    return NULL;
+}
+
+static void exit_with_waiting_thread(void)
+{
+    exit_endless();
+    pthread_t thread;
+    pthread_create(&thread, NULL, synchronize_for_ever, NULL);
+    usleep(20000);
+}
+
+/* An exit handler registered before the device was used runs after the device stopped: it must still get answers. */
+static void late_handler(void)
+{
+    int64_t *word = memory;
+    double begin = seconds();
+    aclError code = run_with(kernel(binary, "sleep_us"), 3, stream, word, 1000);
+    if (code == 0) code = aclrtSynchronizeStream(stream);
+    if (code != 0 || *word != 3 || seconds() - begin > 5) _exit(3);
+    aclrtFree(memory);
+    aclrtResetDevice(0);
+    aclFinalize();
+}
+
+static void exit_handler(void)
+{
+    atexit(late_handler);
+    start();
+    OK(aclrtMalloc(&memory, 8, ACL_MEM_MALLOC_HUGE_FIRST));
+    memset(memory, 0, 8);
+}
+
+static void wait_in_handler(void)
+{
+    /* what the host thread was to do is not done any more: an error, not a hang */
+    double begin = seconds();
+    aclError code = aclrtSynchronizeStream(stream);
+    if (code == 0 || seconds() - begin > 5) _exit(4);
+}
+
+static void exit_handler_stuck(void)
+{
+    atexit(wait_in_handler);
+    exit_in_callback();
+}
+
+static void finalize_with_work(void)
+{
+    start();
+    OK(run_with(kernel(binary, "sleep_us"), 2, stream, NULL, 50000));
+    OK(aclFinalize());
+    OK(aclrtResetDeviceForce(0));
+}
+
+/* ---- settings ---- */
+
+static void settings_cores(void)
+{
+    int64_t cores;
+    OK(aclInit(NULL));
+    OK(aclGetDeviceCapability(0, ACL_DEVICE_INFO_VECTOR_CORE_NUM, &cores));
+    printf("%s %d cores\n", aclrtGetSocName(), (int)cores);
+}
+
+static void settings_bad(void)
+{
+    FAILS(100000, aclInit(NULL));
+}
+
+static void settings_bad_without_init(void)
+{
+    uint32_t count = 0;
+    OK(aclrtGetDeviceCount(&count));
+    CHECK(count == 1);
+}
+
+static void settings_no_device(void)
+{
+    uint32_t count = 5;
+    OK(aclInit(NULL));
+    OK(aclrtGetDeviceCount(&count));
+    CHECK(count == 0);
+    FAILS(107001, aclrtSetDevice(0));
+}
+
+static void settings_faults(void)
+{
+    void *p;
+    OK(aclInit(NULL));
+    OK(aclrtSetDevice(0));
+    FAILS(207001, aclrtMalloc(&p, 64, ACL_MEM_MALLOC_HUGE_FIRST));
+    OK(aclrtMalloc(&p, 64, ACL_MEM_MALLOC_HUGE_FIRST));
+}
+
+static void works_now(void) { works(); }
+
+static const struct {
+    const char *name;
+    void (*function)(void);
+} ways[] = {{"fork_unused", fork_unused},
+            {"fork_used", fork_used},
+            {"exit_running", exit_running},
+            {"exit_endless", exit_endless},
+            {"exit_in_callback", exit_in_callback},
+            {"exit_waiting", exit_waiting},
+            {"exit_with_waiting_thread", exit_with_waiting_thread},
+            {"exit_handler", exit_handler},
+            {"exit_handler_stuck", exit_handler_stuck},
+            {"finalize_with_work", finalize_with_work},
+            {"settings_cores", settings_cores},
+            {"settings_bad", settings_bad},
+            {"settings_bad_without_init", settings_bad_without_init},
+            {"settings_no_device", settings_no_device},
+            {"settings_faults", settings_faults},
+            {"works", works_now}};
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; argc == 2 && i < sizeof ways / sizeof ways[0]; ++i) {
+        if (strcmp(argv[1], ways[i].name) != 0) continue;
+        ways[i].function();
+        return check_result(ways[i].name);
+    }
+    for (size_t i = 0; argc == 1 && i < sizeof ways / sizeof ways[0]; ++i) printf("%s\n", ways[i].name);
+    return argc == 1 ? 0 : 2;
+}

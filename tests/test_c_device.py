@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The embedded device, judged from C: programs that know only the AscendCL headers (tests/c/device)."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import ascend_cy
+
+SOURCES = Path(__file__).resolve().parent / "c" / "device"
+# Test programs that are given one way to behave each.
+WAYS = {
+    "test_callback": [(), ("1",)],
+    "test_threads": [("3", "30"), ("1", "15")],
+    "test_process": [
+        (way,)
+        for way in (
+            "fork_unused",
+            "fork_used",
+            "exit_running",
+            "exit_endless",
+            "exit_in_callback",
+            "exit_waiting",
+            "exit_with_waiting_thread",
+            "exit_handler",
+            "exit_handler_stuck",
+            "finalize_with_work",
+        )
+    ],
+}
+PROGRAMS = sorted(path.stem for path in SOURCES.glob("test_*.c*"))
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("g++") is None or shutil.which("gcc") is None, reason="no C and C++ compiler"
+)
+
+
+@pytest.fixture(scope="session")
+def build_folder(tmp_path_factory):
+    """A folder with the test kernels in it."""
+    folder = tmp_path_factory.mktemp("c_device")
+    for target, number in (("cpu", 1), ("sim", 2)):
+        compile_one(
+            SOURCES / "kernels.cpp",
+            folder / f"test_kernels_{target}.so",
+            ["-O1", "-fPIC", "-shared", f"-DTARGET={number}"],
+        )
+    return folder
+
+
+def compile_one(source, output, options=()):
+    compiler = ["g++", "-std=c++17"] if source.suffix == ".cpp" else ["gcc", "-std=gnu11"]
+    command = [*compiler, "-g", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", f"-I{ascend_cy.get_include()}"]
+    subprocess.run([*command, str(source), "-o", str(output), *options], check=True)
+
+
+def environment(folder, **extra):
+    """The variables of this process without those that would change the device."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("ASCENDCL_CPU_")}
+    return {**kept, "DEVICE_TEST_KERNELS": str(folder), **extra}
+
+
+@pytest.fixture(scope="session")
+def program(build_folder):
+    """Compiles a test program once and gives its path."""
+    built = {}
+
+    def build(name):
+        if name not in built:
+            (source,) = SOURCES.glob(name + ".c*")
+            library = ascend_cy.get_library_dir()
+            options = [f"-L{library}", "-lascendcl_cpu", f"-Wl,-rpath,{library}", "-lpthread", "-lm"]
+            compile_one(source, build_folder / name, options)
+            built[name] = build_folder / name
+        return built[name]
+
+    return build
+
+
+def run(program, *arguments, folder, timeout=60, **extra):
+    return subprocess.run(
+        [str(program), *arguments],
+        env=environment(folder, **extra),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [(name, arguments) for name in PROGRAMS for arguments in WAYS.get(name, [()])],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else value,
+)
+def test_program(program, build_folder, name, arguments):
+    result = run(program(name), *arguments, folder=build_folder)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("ASCENDCL_CPU_DEVICES", "65"),
+        ("ASCENDCL_CPU_DEVICES", "two"),
+        ("ASCENDCL_CPU_MEMORY", "lots"),
+        ("ASCENDCL_CPU_MEMORY", "0"),
+        ("ASCENDCL_CPU_LINK_BANDWIDTH", "-1"),
+        ("ASCENDCL_CPU_WORKERS", "0"),
+        ("ASCENDCL_CPU_WORKERS", "5000"),
+        ("ASCENDCL_CPU_SOC", "Ascend1"),
+        ("ASCENDCL_CPU_CORES", "0"),
+        ("ASCENDCL_CPU_LOG", "memory,nonsense"),
+        ("ASCENDCL_CPU_FAULT", "call=aclrtMalloc,sometimes"),
+    ],
+)
+def test_bad_setting(program, build_folder, variable, value):
+    result = run(program("test_process"), "settings_bad", folder=build_folder, **{variable: value})
+    assert result.returncode == 0, result.stderr
+    assert variable in result.stderr and value in result.stderr
+
+
+def test_bad_setting_without_initialisation(program, build_folder):
+    result = run(
+        program("test_process"), "settings_bad_without_init", folder=build_folder, ASCENDCL_CPU_DEVICES="lots"
+    )
+    assert result.returncode == 0, result.stderr
+    assert "ignored" in result.stderr
+
+
+def test_settings(program, build_folder):
+    result = run(
+        program("test_process"),
+        "settings_cores",
+        folder=build_folder,
+        ASCENDCL_CPU_SOC="Ascend310P3",
+        ASCENDCL_CPU_CORES="5",
+    )
+    assert "Ascend310P3 5 cores" in result.stdout
+    result = run(program("test_process"), "settings_no_device", folder=build_folder, ASCENDCL_CPU_DEVICES="0")
+    assert result.returncode == 0, result.stderr
+    result = run(
+        program("test_process"), "settings_faults", folder=build_folder, ASCENDCL_CPU_FAULT="call=aclrtMalloc,code=207001"
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def test_log_by_environment(program, build_folder):
+    result = run(program("test_process"), "works", folder=build_folder, ASCENDCL_CPU_LOG="memory,launches")
+    assert result.returncode == 0
+    assert "[memory]" in result.stderr and "kernel sleep_us, 4 blocks" in result.stderr
+    assert "[streams]" not in result.stderr
+
+
+@pytest.mark.parametrize("workers", ["1", "2", "7"])
+def test_worker_counts(program, build_folder, workers):
+    """Correct, and never stuck, with any number of workers."""
+    for name in ("test_smoke", "test_event", "test_tasks"):
+        result = run(program(name), folder=build_folder, ASCENDCL_CPU_WORKERS=workers, DEVICE_TEST_SLOW="1")
+        assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_exports():
+    """The library shows AscendCL and its own extension, nothing else; every function has its prototype in acl.h."""
+    library = Path(ascend_cy.get_library_dir()) / "libascendcl_cpu.so"
+    listing = subprocess.run(["nm", "-D", "--defined-only", str(library)], check=True, capture_output=True, text=True)
+    names = {line.split()[-1] for line in listing.stdout.splitlines()}
+    header = (Path(ascend_cy.get_include()) / "ascend_cy" / "acl_functions.h").read_text()
+    for name in names:
+        assert name.startswith("ascendcl_cpu_") or f" {name}," in header, name
+    undefined = subprocess.run(["nm", "-D", "--undefined-only", str(library)], check=True, capture_output=True, text=True)
+    assert not [line for line in undefined.stdout.splitlines() if line.split()[-1].startswith("acl")]
