@@ -281,8 +281,7 @@ def test_exported_memory_outlives_the_array():
     assert reference() is None
     other = ascend_cy.full(1000, 4)
     assert shared[0] == 3
-    assert other.item if other else True
-    del shared
+    assert other[0].item() == 4
 
 
 def test_an_unused_capsule_frees_what_it_holds():
@@ -363,7 +362,6 @@ def exchange_table():
 
 
 def test_the_exchange_table_views_and_exports():
-    ascend_cy.from_dlpack  # the table is there once the package is imported
     table = exchange_table()
     assert (table.major, table.minor) == (1, 3)
     array = ascend_cy.asarray(np.arange(12, dtype="f4").reshape(3, 4))[:, ::2]

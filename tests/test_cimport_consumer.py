@@ -1,0 +1,442 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A downstream Cython project, built with setuptools in another folder, against the installed package alone."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import child
+import embedded
+import numpy as np
+import pytest
+from layernorm_reference import assert_layernorm, bits, dtype_named
+
+import ascend_cy
+
+SOON = 60
+
+
+def ramp(*shape, dtype="f4"):
+    return (np.arange(np.prod(shape)) % 251 + 1).reshape(shape).astype(dtype)
+
+
+def raw_bits(array):
+    return array.view(np.uint16)
+
+
+@pytest.fixture
+def plain(consumer):
+    return consumer.plain
+
+
+# ---- the build ----
+
+
+def test_only_the_installed_package_was_used(consumer):
+    """No checkout on the path, no link to our libraries, one copy of them in the process."""
+    generated = (consumer.folder / "plain.c").read_text()
+    assert "ascend_cy/acl.h" not in generated, "cimport ascend_cy needs a C header"
+    assert "ascend_cy/acl.h" in (consumer.folder / "raw.c").read_text()
+    package = os.path.dirname(ascend_cy.__file__)
+    for module in (consumer.plain, consumer.plain_cpp, consumer.raw):
+        needed = subprocess.run(["readelf", "-d", module.__file__], capture_output=True, text=True).stdout
+        assert "ascend" not in needed.replace(str(consumer.folder), "")
+    with open("/proc/self/maps") as file:
+        maps = {line.split()[-1] for line in file if "libascend_cy.so" in line}
+    assert maps == {os.path.join(os.path.realpath(package), "libascend_cy.so")}
+
+
+def test_import_warns_of_nothing(consumer, tmp_path):
+    child.check("import sys; sys.path.insert(0, sys.argv[1]); import plain, plain_cpp, raw", tmp_path, args=[consumer.folder])
+
+
+def test_import_of_the_consumer_imports_the_package(consumer, tmp_path):
+    code = """
+    import sys
+    sys.path.insert(0, sys.argv[1])
+    import raw
+    assert "ascend_cy" in sys.modules
+    code, count = raw.device_count()
+    assert code == 0 and count >= 1
+    """
+    child.check(code, tmp_path, args=[consumer.folder])
+
+
+def test_the_binary_interface_is_compared(plain):
+    with pytest.raises(ImportError, match="compiled against binary interface 999 .*build it again"):
+        plain.abi_check(999)
+
+
+# ---- layernorm on memoryviews ----
+
+
+@pytest.mark.parametrize("name", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 4), (17, 129), (300, 1000), (0, 4), (4, 0)], ids=str)
+def test_layernorm(plain, name, shape):
+    dtype = dtype_named(name)
+    x, gamma, beta = ramp(*shape, dtype=dtype), ramp(shape[1], dtype=dtype), -ramp(shape[1], dtype=dtype)
+    for weights in ((None, None), (gamma, None), (None, beta), (gamma, beta)):
+        y = plain.layernorm(x, *weights)
+        assert bits(y) == bits(ascend_cy.layernorm(x, *weights))
+        if x.size:
+            assert_layernorm(y, x, *weights)
+
+
+def test_layernorm_from_cplusplus(consumer):
+    x, gamma, out = ramp(5, 33), ramp(33), np.empty((5, 33), "f4")
+    consumer.plain_cpp.layernorm(x, gamma, None, out, 1e-5)
+    assert bits(out) == bits(ascend_cy.layernorm(x, gamma))
+    assert consumer.plain_cpp.shape_of(ascend_cy.zeros((2, 3))) == (2, 3)
+
+
+def test_read_only_memory(plain):
+    x = np.frombuffer(ramp(3, 4).tobytes(), "f4").reshape(3, 4)
+    gamma = ramp(4)
+    gamma.flags.writeable = False
+    assert bits(plain.layernorm(x, gamma)) == bits(ascend_cy.layernorm(x, gamma))
+    half = ramp(3, 4, dtype="f2")
+    half.flags.writeable = False
+    assert bits(plain.layernorm(half)) == bits(ascend_cy.layernorm(half))
+    frozen = np.empty((3, 4), "f4")
+    frozen.flags.writeable = False
+    with pytest.raises((ValueError, BufferError), match="read-?only"):
+        plain.layernorm(ramp(3, 4), out=frozen)
+
+
+def test_in_place(plain):
+    x = ramp(30, 40)
+    expected = bits(ascend_cy.layernorm(x))
+    plain.layernorm(x, out=x)
+    assert bits(x) == expected
+
+
+def test_a_stream_of_ones_own(plain, stream):
+    embedded.require()
+    with embedded.slow_kernels(30):
+        y = plain.layernorm(ramp(30, 40), stream=stream)
+        assert stream.query(), "the call returned before its work was done"
+    assert_layernorm(y, ramp(30, 40))
+
+
+def test_bad_arguments(plain):
+    """The same mistakes that Python callers make, found without the GIL, before anything is enqueued."""
+    x, w = ramp(3, 4), ramp(4)
+    memory = ramp(32)
+    gone = ascend_cy.Stream()
+    gone.close()
+    cases = [
+        ((x, ramp(5), None, np.empty((3, 4), "f4"), 1e-5), {}, ValueError, r"gamma.*5.*4"),
+        ((x, None, ramp(3), np.empty((3, 4), "f4"), 1e-5), {}, ValueError, r"beta.*3.*4"),
+        ((x, ramp(0), None, np.empty((3, 4), "f4"), 1e-5), {}, ValueError, r"gamma"),
+        ((x, w, w, np.empty((4, 3), "f4"), 1e-5), {}, ValueError, r"out must .*\(3, 4\).*got \(4, 3\)"),
+        ((x, w, w, np.empty((2, 4), "f4"), 1e-5), {}, ValueError, r"out must .*\(3, 4\).*got \(2, 4\)"),
+        ((x, w, w, np.empty((3, 4), "f4"), -1.0), {}, ValueError, r"eps must be finite and not negative, got -1"),
+        ((x, w, w, np.empty((3, 4), "f4"), np.nan), {}, ValueError, r"eps must be finite and not negative, got nan"),
+        ((x, w, w, np.empty((3, 4), "f4"), np.inf), {}, ValueError, r"eps must be finite"),
+        ((None, w, w, np.empty((3, 4), "f4"), 1e-5), {}, TypeError, r"x must be an array, got None"),
+        ((x, w, w, None, 1e-5), {}, TypeError, r"out must be an array, got None"),
+        ((memory[4:16].reshape(3, 4), None, None, memory[8:20].reshape(3, 4), 1e-5), {}, ValueError, r"out overlaps x"),
+        ((x, memory[4:8], None, memory[4:16].reshape(3, 4), 1e-5), {}, ValueError, r"out .*gamma"),
+        ((x, None, memory[7:11], memory[8:20].reshape(3, 4), 1e-5), {}, ValueError, r"out .*beta"),
+        ((x, w, w, np.empty((3, 4), "f4"), 1e-5), {"stream": gone}, ValueError, r"stream is closed"),
+    ]
+    live = ascend_cy.live_objects()
+    for args, kwargs, kind, message in cases:
+        with pytest.raises(kind, match=message):
+            plain.layernorm_float(*args, **kwargs)
+        if "overlaps" not in message and "out .*" not in message:
+            narrow = [raw_bits(a.astype("f2")) if isinstance(a, np.ndarray) else a for a in args]
+            for call in (plain.layernorm_half, plain.layernorm_brain):
+                with pytest.raises(kind, match=message):
+                    call(*narrow, **kwargs)
+    assert ascend_cy.live_objects() == live
+
+
+def test_buffers_that_do_not_fit_the_declaration(plain):
+    """Cython refuses these before our code runs."""
+    out = np.empty((3, 4), "f4")
+    for x in (ramp(3, 4, dtype="f8"), ramp(3, 8)[:, ::2], ramp(4, 3).T, ramp(12), ramp(3, 4, dtype=">f4")):
+        with pytest.raises((ValueError, TypeError)):
+            plain.layernorm_float(x, None, None, out, 1e-5)
+
+
+# ---- threads ----
+
+
+def in_threads(count, work):
+    errors = []
+
+    def run(number):
+        try:
+            work(number)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(SOON)
+        assert not thread.is_alive(), "a thread hangs"
+    if errors:
+        raise errors[0]
+
+
+def test_nogil_calls_from_several_threads(plain):
+    x = ramp(64, 100)
+    expected = bits(ascend_cy.layernorm(x))
+
+    def work(number):
+        out = np.empty_like(x)
+        with ascend_cy.Stream() as stream:
+            plain.layernorm_times(x, out, 200, stream if number % 2 else None)
+        assert bits(out) == expected
+
+    in_threads(6, work)
+
+
+def test_the_gil_is_free_while_nogil_code_runs(plain):
+    """Python code of other threads goes on during one long nogil call."""
+    embedded.require()
+    x, out = ramp(64, 1000), np.empty((64, 1000), "f4")
+    ticks = []
+    stop = threading.Event()
+
+    def tick():
+        while not stop.is_set():
+            ticks.append(1)
+            time.sleep(0.001)
+
+    ticker = threading.Thread(target=tick)
+    with embedded.slow_kernels(60):
+        ticker.start()
+        before = len(ticks)
+        plain.layernorm_times(x, out, 2, None)
+        gained = len(ticks) - before
+        stop.set()
+    ticker.join(SOON)
+    assert gained > 10, f"{gained} ticks in 120 ms"
+
+
+def test_threads_that_python_did_not_make(plain):
+    x = ramp(64, 100)
+    out = np.zeros_like(x)
+    assert plain.layernorm_on_foreign_threads(x, out, 8, 50) == 0
+    assert bits(out) == bits(ascend_cy.layernorm(x))
+    gc.collect()
+
+
+# ---- device arrays ----
+
+
+@pytest.mark.parametrize("name", ["float32", "float16", "bfloat16"])
+def test_layernorm_on_device_arrays(plain, name):
+    dtype = dtype_named(name)
+    for shape in ((3, 4), (2, 3, 33), (0, 5), (7,), (300, 1000)):
+        x, gamma, beta = ramp(*shape, dtype=dtype), ramp(shape[-1], dtype=dtype), -ramp(shape[-1], dtype="f4")
+        y = plain.layernorm_on_device(x, gamma, beta)
+        assert bits(y) == bits(ascend_cy.layernorm(x, gamma, beta))
+    assert bits(plain.layernorm_on_device(x)) == bits(ascend_cy.layernorm(x))
+
+
+def test_a_device_call_only_enqueues(plain, stream):
+    gate = threading.Event()
+    x = ascend_cy.asarray(ramp(30, 40))
+    out = ascend_cy.zeros((30, 40))
+    ascend_cy.synchronize()
+    stream.add_callback(gate.wait, SOON)
+    plain.layernorm_device_arrays(x, None, None, out, 1e-5, stream)
+    assert not stream.query()
+    x.close()  # recorded on the stream: its memory stays until the work has passed
+    others = [ascend_cy.full((30, 40), np.nan) for _ in range(4)]
+    gate.set()
+    assert_layernorm(out.to_numpy(stream=stream), ramp(30, 40))
+    del others
+
+
+def test_bad_device_arguments(plain):
+    x, w, out = ascend_cy.asarray(ramp(3, 4)), ascend_cy.asarray(ramp(4)), ascend_cy.zeros((3, 4))
+    gone = ascend_cy.zeros((3, 4))
+    gone.close()
+    gone_weight = ascend_cy.zeros(4)
+    gone_weight.close()
+    memory = ascend_cy.zeros(40)
+    ascend_cy.synchronize()
+    closed = ascend_cy.Stream()
+    closed.close()
+    cases = [
+        ((None, w, w, out), {}, TypeError, r"x must be a DeviceArray, got None"),
+        ((x, w, w, None), {}, TypeError, r"out must be a DeviceArray, got None"),
+        ((gone, w, w, out), {}, ValueError, r"x is closed"), ((x, gone_weight, w, out), {}, ValueError, r"gamma is closed"),
+        ((x, w, gone_weight, out), {}, ValueError, r"beta is closed"), ((x, w, w, gone), {}, ValueError, r"out is closed"),
+        ((x.T, None, None, out), {}, ValueError, r"x must be contiguous"),
+        ((x, None, None, ascend_cy.zeros((4, 3)).T), {}, ValueError, r"out must be contiguous"),
+        ((x, ascend_cy.zeros(8)[::2], None, out), {}, ValueError, r"gamma must be contiguous"),
+        ((x, ascend_cy.zeros(5), None, out), {}, ValueError, r"gamma must have shape \(4,\), got \(5,\)"),
+        ((x, ascend_cy.zeros((1, 4)), None, out), {}, ValueError, r"gamma must have shape \(4,\), got \(1, 4\)"),
+        ((x, None, ascend_cy.zeros(3), out), {}, ValueError, r"beta must have shape \(4,\), got \(3,\)"),
+        ((x, ascend_cy.zeros(4, "f8"), None, out), {}, TypeError, r"gamma must have dtype .*got float64"),
+        ((ascend_cy.zeros((3, 4), "i4"), None, None, out), {}, TypeError, r"x must have dtype .*got int32"),
+        ((x, None, None, ascend_cy.zeros((3, 4), "f2")), {}, TypeError, r"out must have dtype float32 like x, got float16"),
+        ((x, None, None, ascend_cy.zeros((4, 4))), {}, ValueError, r"out must have shape \(3, 4\) like x, got \(4, 4\)"),
+        ((ascend_cy.zeros(()), None, None, ascend_cy.zeros(())), {}, ValueError, r"x must have at least 1 axis"),
+        ((memory[0:12].reshape(3, 4), None, None, memory[4:16].reshape(3, 4)), {}, ValueError, r"out overlaps x"),
+        ((x, memory[0:4], None, memory[0:12].reshape(3, 4)), {}, ValueError, r"out .*gamma"),
+        ((x, w, w, out), {"eps": -1.0}, ValueError, r"eps must be finite"),
+        ((x, w, w, out), {"eps": float("nan")}, ValueError, r"eps must be finite"),
+        ((x, w, w, out), {"stream": closed}, ValueError, r"stream is closed"),
+    ]
+    ascend_cy.synchronize()
+    live = ascend_cy.live_objects()
+    for args, kwargs, kind, message in cases:
+        with pytest.raises(kind, match=message):
+            plain.layernorm_device_arrays(*args, kwargs.get("eps", 1e-5), kwargs.get("stream"))
+    assert ascend_cy.live_objects() == live
+    assert not out.to_numpy().any()
+    for wrong in (np.zeros((3, 4), "f4"), "array", 3):
+        with pytest.raises(TypeError, match="incorrect type"):
+            plain.layernorm_device_arrays(wrong, None, None, out, 1e-5)
+
+
+def test_device_arrays_are_described(plain):
+    device = ascend_cy.asarray(ramp(4, 5, 6, dtype="f2"))
+    for array in (device, device[1:, ::-1], device.T, device[2, 3], ascend_cy.zeros((1,) * 9), ascend_cy.zeros(())):
+        address, code, shape, strides = plain.describe(array)
+        assert (address, shape, strides) == (array.ptr, array.shape, array.strides)
+        assert code == {"float16": 1, "float32": 0}[array.dtype.name]
+    device.close()
+    with pytest.raises(ValueError, match="closed"):
+        plain.describe(device)
+
+
+# ---- streams ----
+
+
+def test_stream_handles(plain, stream):
+    assert plain.handle_of(stream) == stream.handle
+    assert plain.handle_of(None) == ascend_cy.default_stream().handle == 0
+    with stream:
+        assert plain.handle_of(None) == stream.handle
+    stream.close()
+    with pytest.raises(ValueError, match="stream is closed"):
+        plain.handle_of(stream)
+    with pytest.raises(TypeError):
+        plain.handle_of(3)
+
+
+def test_waiting_without_the_gil(plain, stream):
+    gate = threading.Event()
+    stream.add_callback(gate.wait, SOON)
+    opener = threading.Timer(0.02, gate.set)
+    opener.start()
+    plain.wait_for(stream)
+    assert gate.is_set() and stream.query()
+    opener.join()
+    plain.wait_for(None)
+
+
+def test_ctrl_c_while_a_consumer_waits(consumer, tmp_path):
+    embedded.require()
+    code = """
+    import os, signal, sys, threading, time
+    sys.path.insert(0, sys.argv[1])
+    import ascend_cy, plain
+    stream = ascend_cy.Stream()
+    gate = threading.Event()
+    stream.add_callback(gate.wait, 30)
+    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+    begun = time.monotonic()
+    try:
+        plain.wait_for(stream)
+    except KeyboardInterrupt:
+        assert time.monotonic() - begun < 5
+    else:
+        raise AssertionError("no KeyboardInterrupt")
+    gate.set()
+    plain.wait_for(stream)
+    """
+    child.check(code, tmp_path, args=[consumer.folder])
+
+
+def test_recording_from_cython(plain, stream):
+    array = ascend_cy.zeros(100)
+    plain.record(array, stream)
+    plain.record(array, None)
+    array.close()
+    with pytest.raises(ValueError, match="closed"):
+        plain.record(array, stream)
+
+
+def test_extension_types_are_the_packages_own(plain):
+    assert plain.is_event(ascend_cy.Event()) and not plain.is_event(ascend_cy.default_stream())
+
+
+# ---- AscendCL itself ----
+
+
+def test_raw_calls(consumer, stream):
+    raw = consumer.raw
+    code, count = raw.device_count()
+    assert code == 0 and count == ascend_cy.device_count()
+    assert raw.constants() == {"ACL_SUCCESS": 0, "ACL_ERROR_RT_PARAM_INVALID": 107000, "ACL_MEMCPY_DEVICE_TO_HOST": 2}
+    payload = bytes(range(256)) * 100
+    assert raw.round_trip(payload, stream) == payload
+    assert raw.round_trip(payload, None) == payload
+    array = ascend_cy.asarray(ramp(100), stream=stream)
+    assert raw.clear(array, stream) == 0
+    assert not array.to_numpy(stream=stream).any()
+    assert raw.bad_free() != 0
+
+
+def test_raw_calls_from_several_threads(consumer):
+    def work(number):
+        with ascend_cy.Stream() as stream:
+            for turn in range(50):
+                payload = bytes([number, turn]) * 500
+                assert consumer.raw.round_trip(payload, stream) == payload
+
+    in_threads(4, work)
+
+
+def test_raw_calls_before_the_package_is_there(consumer, tmp_path):
+    """A C program that forgot to import ascend_cy is told so."""
+    source = tmp_path / "early.c"
+    source.write_text('#include "ascend_cy/acl.h"\n'
+                      "int main(void) { uint32_t n; return ascend_cy_acl()->aclrtGetDeviceCount(&n); }\n")
+    program = tmp_path / "early"
+    subprocess.run([*embedded.compiler("CC", "cc"), "-Wall", "-Wextra", "-Werror", "-std=c99",
+                    f"-I{ascend_cy.get_include()}", str(source), "-o", str(program), "-ldl"], check=True)
+    ran = subprocess.run([program], capture_output=True, text=True, cwd=tmp_path)
+    assert ran.returncode < 0
+    assert "import ascend_cy" in ran.stderr
+
+
+# ---- Cython's versions and languages ----
+
+
+def test_every_public_header_is_valid_c_and_cplusplus(tmp_path):
+    """Each header alone, as C99 and C++17, with every warning an error."""
+    headers = sorted(Path(ascend_cy.get_include(), "ascend_cy").glob("*.h"))
+    assert {"acl.h", "launch.h", "pool.h", "runtime.h", "kernel_abi.h"} <= {header.name for header in headers}
+    for suffix, command in ((".c", [*embedded.compiler("CC", "cc"), "-std=c99"]),
+                            (".cpp", [*embedded.compiler("CXX", "c++"), "-std=c++17"])):
+        for header in headers:
+            source = tmp_path / (header.stem + suffix)
+            source.write_text(f'#include "ascend_cy/{header.name}"\nint {header.stem}_used;\n')
+        sources = [str(path) for path in sorted(tmp_path.glob("*" + suffix))]
+        built = subprocess.run([*command, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only",
+                                f"-I{ascend_cy.get_include()}", *sources], capture_output=True, text=True)
+        assert built.returncode == 0, built.stderr
+
+
+def test_the_consumer_does_not_see_the_checkout(consumer):
+    checkout = Path(__file__).resolve().parents[1]
+    assert checkout not in consumer.folder.parents
+    assert not str(Path(ascend_cy.__file__).resolve()).startswith(str(checkout / "ascend_cy")) or any(
+        "editable" in name for name in sys.modules)

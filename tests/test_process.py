@@ -1,0 +1,673 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes: how they end, fork and are interrupted; and what holds however many threads work for them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import child
+import embedded
+import pytest
+
+EMBEDDED = {"ASCEND_CY_DEVICE": os.environ.get("ASCEND_CY_DEVICE", "cpu")}
+
+
+@pytest.fixture(autouse=True)
+def only_embedded():
+    embedded.require()
+
+
+def check(code, tmp_path, **kwargs):
+    kwargs["env"] = {**EMBEDDED, **kwargs.get("env", {})}
+    return child.check(code, tmp_path, **kwargs)
+
+
+# ---- import ----
+
+
+def test_import_touches_no_device(tmp_path):
+    code = """
+    import os, pathlib, numpy
+    before = os.listdir("/proc/self/task")
+    import ascend_cy
+    maps = pathlib.Path("/proc/self/maps")
+    assert "libascend_cy.so" in maps.read_text()
+    assert "libascendcl" not in maps.read_text(), "a device library was loaded by import"
+    assert os.listdir("/proc/self/task") == before, "import started threads"
+    assert ascend_cy.live_objects() == dict.fromkeys(ascend_cy.live_objects(), 0)
+    assert "libascendcl" not in maps.read_text(), "live_objects() loaded a device library"
+    """
+    check(code, tmp_path)
+
+
+def test_harmless_questions_start_no_threads(tmp_path):
+    code = """
+    import os, numpy
+    before = os.listdir("/proc/self/task")
+    import ascend_cy
+    assert ascend_cy.device_count() >= 1
+    assert ascend_cy.device_info()["kind"] in ("cpu", "sim")
+    assert ascend_cy.has("aclrtMalloc")
+    assert os.listdir("/proc/self/task") == before
+    """
+    check(code, tmp_path)
+
+
+@pytest.mark.parametrize("value", ["npu", "cpu", "sim", "auto", "gpu", ""])
+def test_device_choice(tmp_path, value):
+    code = """
+    import sys, numpy as np, ascend_cy
+    asked = sys.argv[1]
+    info = ascend_cy.device_info()
+    x = np.ones((2, 4), np.float32)
+    if asked in ("cpu", "sim", "auto", ""):
+        assert info["kind"] in ("cpu", "sim", "npu"), info
+        assert asked in ("auto", "") or info["kind"] == asked, info
+        assert info["requested"] == (asked or "auto")
+        assert info["reason"]
+        if asked != "sim":
+            assert not ascend_cy.layernorm(x).any()
+    else:
+        for use in (lambda: ascend_cy.layernorm(x), ascend_cy.device_count, ascend_cy.Stream, ascend_cy.synchronize,
+                    lambda: ascend_cy.empty(3), lambda: ascend_cy.empty_pinned(3), ascend_cy.memory_stats):
+            try:
+                use()
+            except ascend_cy.DeviceNotFoundError as error:
+                text = str(error)
+                assert asked in text, text
+                if asked == "npu":
+                    assert "libascendcl.so" in text and "ASCEND_CY_DEVICE" in text, text
+                else:
+                    assert all(name in text for name in ("auto", "npu", "cpu", "sim")), text
+            else:
+                assert asked == "npu" and info["kind"] == "npu", use
+        assert info["device_count"] == 0 or info["kind"] == "npu"
+        assert info["tried"] or asked == "gpu"
+    """
+    env = {"ASCEND_CY_DEVICE": value, "ASCEND_HOME_PATH": "", "ASCEND_TOOLKIT_HOME": ""}
+    child.check(code, tmp_path, env=env, args=[value])
+
+
+# ---- RT-4: the end of a process ----
+
+ALIVE = """
+import threading, time
+import numpy as np
+import ascend_cy
+
+stream = ascend_cy.Stream()
+event = ascend_cy.Event()
+array = ascend_cy.zeros((1000, 100))
+view = array[::2]
+pinned = ascend_cy.empty_pinned(1000)
+with stream:
+    inner = ascend_cy.ones((10, 10))
+event.record(stream)
+host = ascend_cy.layernorm(np.ones((500, 100), np.float32))
+shared = np.asarray(array) if ascend_cy.device_info()["unified"] else None
+"""
+
+ENDINGS = {
+    "falling off the end": "",
+    "sys.exit": "import sys; sys.exit(0)",
+    "sys.exit in a function with frames alive": "import sys\ndef f():\n    held = ascend_cy.zeros(3)\n    sys.exit()\nf()",
+    "os._exit": "import os; os._exit(0)",
+    "reference cycle": "class Node: pass\nn = Node(); n.n = n; n.s = stream; n.a = array; del n, stream, array, view",
+    "module attributes cleared by hand": "import sys; sys.modules['__main__'].__dict__.update(stream=None, array=None)",
+    "atexit handlers that use the device": """
+import atexit
+atexit.register(lambda: array.to_numpy())
+atexit.register(lambda: ascend_cy.layernorm(array).to_numpy())
+""",
+    "used after the package's own exit handler": """
+import sys
+class Late:
+    def __del__(self, array=array, stream=stream, event=event):
+        for use in (lambda: array.to_numpy(), lambda: stream.query(), lambda: event.query(), lambda: array.close(),
+                    lambda: stream.close()):
+            try:
+                use()
+            except Exception:
+                pass
+late = Late()
+sys.late = late
+""",
+    "callbacks queued": "stream.add_callback(time.sleep, 0.2)\n[stream.add_callback(print, 'no') for _ in range(100)]",
+    "a callback running": "stream.add_callback(time.sleep, 0.3); time.sleep(0.05)",
+    "kernels queued": """
+for _ in range(200):
+    inner = ascend_cy.layernorm(array, stream=stream)
+""",
+    "a daemon thread at work": """
+def work():
+    with ascend_cy.Stream():
+        while True:
+            ascend_cy.layernorm(ascend_cy.ones((64, 64))).to_numpy()
+threading.Thread(target=work, daemon=True).start()
+time.sleep(0.05)
+""",
+    "a daemon thread that waits": """
+gate = threading.Event()
+stream.add_callback(gate.wait, 30)
+threading.Thread(target=stream.synchronize, daemon=True).start()
+time.sleep(0.05)
+""",
+    "a thread that goes on after main": """
+def work():
+    time.sleep(0.1)
+    assert not ascend_cy.zeros(10).to_numpy().any()
+threading.Thread(target=work).start()
+""",
+    "a thread with its stream current": """
+def work():
+    ascend_cy.Stream().__enter__()
+    ascend_cy.zeros(10)
+thread = threading.Thread(target=work); thread.start(); thread.join()
+""",
+    "main stream left current": "stream.__enter__()",
+    "device memory in a module": "import types; ascend_cy.kept = (array, stream, event, pinned)",
+}
+
+
+@pytest.mark.parametrize("how", ENDINGS)
+def test_exit_with_everything_alive(tmp_path, how):
+    assert check(ALIVE + ENDINGS[how], tmp_path, timeout=30) == ""
+
+
+@pytest.mark.parametrize("order", ["import first", "import last"])
+def test_exit_without_use(tmp_path, order):
+    check("import ascend_cy, threading, multiprocessing, numpy" if order == "import first"
+          else "import numpy, threading, multiprocessing, ascend_cy", tmp_path)
+
+
+def test_exit_by_an_exception(tmp_path):
+    status, _, err = child.run(ALIVE + "raise SystemError('the test')", tmp_path, env=EMBEDDED)
+    assert status == 1
+    assert err.strip().endswith("SystemError: the test")
+    assert "Fatal" not in err and "Segmentation" not in err
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_exit_by_a_signal(tmp_path, number):
+    process = child.start(ALIVE + "print('ready', flush=True); time.sleep(60)", tmp_path, env=EMBEDDED)
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(number)
+    status, _, err = child.finish(process)
+    assert (status, err) == (-number, "")
+
+
+def test_exit_with_leaked_raw_stderr_is_empty_under_every_log_topic_off(tmp_path):
+    """Nothing is logged where nobody asked for a log."""
+    check(ALIVE, tmp_path, env={"ASCENDCL_CPU_LOG": ""})
+
+
+# ---- fork ----
+
+FORK = """
+import os, sys, signal, traceback
+import numpy as np
+import ascend_cy
+
+def in_child(work):
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(20)
+        try:
+            work()
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+            code = 1
+        sys.stderr.flush()
+        os._exit(code)
+    _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 0, os.waitstatus_to_exitcode(status)
+
+def works_or_says_why(use):
+    try:
+        use()
+    except ascend_cy.AclError as error:
+        text = str(error).lower()
+        assert "fork" in text and ("spawn" in text or "new process" in text), error
+    except ValueError as error:
+        assert "fork" in str(error).lower(), error
+
+x = np.ones((300, 300), np.float32)
+x[:, 0] = 5
+"""
+
+# Python warns about fork in a process with threads from 3.12 on; that is the caller's matter.
+FORK_WARNINGS = "ignore::DeprecationWarning"
+
+
+def fork_check(code, tmp_path, **kwargs):
+    return check(FORK + code, tmp_path, warnings=FORK_WARNINGS, **kwargs)
+
+
+def test_fork_before_use(tmp_path):
+    code = """
+    def work():
+        assert np.isfinite(ascend_cy.layernorm(x)).all()
+        assert ascend_cy.zeros(3).to_numpy().tolist() == [0, 0, 0]
+        with ascend_cy.Stream():
+            ascend_cy.layernorm(ascend_cy.asarray(x)).to_numpy()
+        ascend_cy.synchronize()
+    in_child(work)
+    ascend_cy.device_info()
+    ascend_cy.device_count()
+    in_child(lambda: works_or_says_why(work))
+    work()
+    """
+    fork_check(code.replace("\n    ", "\n"), tmp_path)
+
+
+USES_IN_CHILD = {
+    "host layernorm": "ascend_cy.layernorm(x)",
+    "empty": "ascend_cy.empty(3)",
+    "zeros": "ascend_cy.zeros(1000).to_numpy()",
+    "asarray": "ascend_cy.asarray(x)",
+    "Stream": "ascend_cy.Stream()",
+    "Event": "ascend_cy.Event()",
+    "synchronize": "ascend_cy.synchronize()",
+    "pinned": "ascend_cy.empty_pinned(100)",
+    "current_stream": "ascend_cy.current_stream()",
+    "memory_stats": "ascend_cy.memory_stats()",
+    "trim_memory": "ascend_cy.trim_memory()",
+    "inherited array": "array.to_numpy()",
+    "inherited array copy": "array.copy()",
+    "inherited array fill": "array.fill(1)",
+    "inherited array layernorm": "ascend_cy.layernorm(array)",
+    "inherited stream": "stream.synchronize()",
+    "inherited stream query": "stream.query()",
+    "inherited event": "event.synchronize()",
+    "inherited stream record": "stream.record()",
+    "inherited stream current": "stream.__enter__()",
+    "callback": "stream.add_callback(print)",
+    "device_info": "ascend_cy.device_info()",
+    "live_objects": "ascend_cy.live_objects()",
+    "trim": "ascend_cy.trim_memory()",
+}
+
+
+def test_fork_after_use(tmp_path):
+    """Each use in a child of its own: a fresh device or one clear error, in good time; the parent goes on."""
+    lines = "\n".join(f"    ({name!r}, lambda: {use})," for name, use in USES_IN_CHILD.items())
+    code = f"""
+stream = ascend_cy.Stream()
+event = stream.record()
+array = ascend_cy.asarray(x, stream=stream)
+stream.synchronize()
+expected = ascend_cy.layernorm(x)
+for name, use in [
+{lines}
+]:
+    try:
+        in_child(lambda: works_or_says_why(use))
+    except AssertionError as error:
+        raise AssertionError(f"{{name}}: exit code {{error}}") from None
+    assert ascend_cy.layernorm(x).tobytes() == expected.tobytes()
+assert array.to_numpy().tobytes() == x.tobytes()
+stream.synchronize()
+event.synchronize()
+"""
+    fork_check(code, tmp_path)
+
+
+def test_fork_with_work_queued_and_threads_running(tmp_path):
+    code = """
+import threading, time
+stream = ascend_cy.Stream()
+gate = threading.Event()
+stream.add_callback(gate.wait, 30)
+array = ascend_cy.asarray(x, stream=ascend_cy.default_stream())
+y = ascend_cy.layernorm(array, stream=stream)
+stop = threading.Event()
+def busy():
+    with ascend_cy.Stream():
+        while not stop.is_set():
+            ascend_cy.layernorm(ascend_cy.ones((100, 100))).to_numpy()
+threads = [threading.Thread(target=busy) for _ in range(2)]
+[thread.start() for thread in threads]
+def child():
+    works_or_says_why(lambda: ascend_cy.layernorm(x))
+    works_or_says_why(lambda: y.to_numpy(stream=stream))
+    works_or_says_why(stream.synchronize)
+for _ in range(10):
+    in_child(child)
+gate.set()
+stop.set()
+[thread.join() for thread in threads]
+assert y.to_numpy(stream=stream).tobytes() == ascend_cy.layernorm(x).tobytes()
+"""
+    fork_check(code, tmp_path)
+
+
+def test_inherited_objects_are_freed_in_the_child(tmp_path):
+    """By hand, by the collector and at exit, without touching the parent's."""
+    code = """
+import gc
+def everything():
+    stream = ascend_cy.Stream()
+    array = ascend_cy.asarray(x, stream=stream)
+    return {"stream": stream, "event": stream.record(), "array": array, "view": array[1:], "pinned": ascend_cy.empty_pinned(1000),
+            "shared": np.asarray(array) if ascend_cy.device_info()["unified"] else None}
+held = everything()
+ascend_cy.synchronize()
+def by_hand():
+    held.pop("shared", None)
+    for name in ("view", "array", "event", "stream"):
+        held[name].close()
+    held.clear()
+    gc.collect()
+in_child(by_hand)
+in_child(lambda: (held.clear(), gc.collect()))
+pid = os.fork()
+if pid == 0:
+    sys.exit(0)  # the interpreter's own way out
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+assert held["array"].to_numpy().tobytes() == x.tobytes()
+held.pop("shared")
+held["array"].close()
+held["stream"].close()
+"""
+    fork_check(code, tmp_path)
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_multiprocessing(tmp_path, method):
+    (tmp_path / "work.py").write_text(
+        "import numpy as np, ascend_cy\n"
+        "def work(n):\n"
+        "    return float(ascend_cy.layernorm(np.arange(n, dtype=np.float32)).max())\n")
+    code = """
+    import multiprocessing, sys
+    sys.path.insert(0, ".")
+    import ascend_cy, numpy as np
+    import work
+    if __name__ == "__main__":
+        ascend_cy.layernorm(np.ones(4, np.float32))
+        with multiprocessing.get_context(sys.argv[1]).Pool(2) as pool:
+            assert pool.map(work.work, [4, 4, 4]) == [work.work(4)] * 3
+            pool.close()
+            pool.join()
+    """
+    (tmp_path / "main.py").write_text(__import__("textwrap").dedent(code))
+    check("import runpy, sys; sys.argv = ['main.py', sys.argv[1]]; runpy.run_path('main.py', run_name='__main__')", tmp_path,
+          args=[method])
+
+
+# ---- Ctrl-C ----
+
+WAITS = {
+    "stream": "stream.synchronize()",
+    "device": "ascend_cy.synchronize()",
+    "event": "event.synchronize()",
+    "to_numpy": "array.to_numpy(stream=stream)",
+    "host layernorm": "ascend_cy.layernorm(x, stream=stream)",
+    "copy from ordinary memory": "array.copy_from(x, stream)",
+    "download into pinned memory": "array.to_numpy(out=pinned, stream=stream)",
+    "layernorm into out": "ascend_cy.layernorm(x, out=out, stream=stream)",
+}
+
+INTERRUPT = """
+import os, signal, sys, threading, time
+import numpy as np
+import ascend_cy
+
+x = np.ones((300, 300), np.float32)
+x[:, 0] = 4
+out = np.zeros_like(x)
+pinned = ascend_cy.empty_pinned(x.shape)
+expected = ascend_cy.layernorm(x)
+stream = ascend_cy.Stream()
+array = ascend_cy.asarray(x)
+ascend_cy.synchronize()
+gate = threading.Event()
+stream.add_callback(gate.wait, 30)
+event = stream.record()
+begun = []
+def press():
+    time.sleep(0.1)
+    begun.append(time.monotonic())
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=press).start()
+try:
+    WAIT
+except KeyboardInterrupt:
+    took = time.monotonic() - begun[0]
+    assert took < 1, took
+else:
+    raise AssertionError("no KeyboardInterrupt")
+assert not stream.query()
+assert ascend_cy.layernorm(x).tobytes() == expected.tobytes()   # the device works
+x[:], out[:] = 7, 7
+del out
+gate.set()
+stream.synchronize()
+assert ascend_cy.layernorm(array).to_numpy().tobytes() == expected.tobytes()
+array.close()
+stream.close()
+event.close()
+del pinned
+ascend_cy.synchronize()
+live = ascend_cy.live_objects()
+assert live == dict.fromkeys(live, 0), live
+"""
+
+
+@pytest.mark.parametrize("what", WAITS)
+def test_ctrl_c_while_waiting(tmp_path, what):
+    code = INTERRUPT.replace("WAIT", WAITS[what])
+    if what == "copy from ordinary memory":
+        code = code.replace("assert ascend_cy.layernorm(array).to_numpy().tobytes() == expected.tobytes()\n",
+                            "array.to_numpy(stream=stream)\n")
+    check(code, tmp_path)
+
+
+@pytest.mark.parametrize("what", ["stream", "exit"])
+def test_ctrl_c_from_outside(tmp_path, what):
+    """The signal of a terminal, while a job of 30 s is queued; also while the process ends."""
+    code = f"""
+import sys, time
+import ascend_cy
+stream = ascend_cy.Stream()
+stream.add_callback(time.sleep, 30)
+print("ready", flush=True)
+if {what!r} == "stream":
+    try:
+        stream.synchronize()
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+        import os
+        os._exit(0)
+"""
+    process = child.start(code, tmp_path, env=EMBEDDED)
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.2)
+    begun = time.monotonic()
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+    status, out, err = child.finish(process, 20)
+    assert time.monotonic() - begun < 15
+    if what == "stream":
+        assert (status, out, err) == (0, "interrupted\n", "")
+    else:
+        assert status in (0, 1, -signal.SIGINT, 130)
+
+
+def test_exit_does_not_wait_for_a_long_job(tmp_path):
+    """Queued work may be dropped at exit; a process that is done must not seem to hang for its length."""
+    begun = time.monotonic()
+    check("""
+    import threading, ascend_cy
+    stream = ascend_cy.Stream()
+    stream.add_callback(threading.Event().wait, 50)
+    """, tmp_path, timeout=40)
+    assert time.monotonic() - begun < 30
+
+
+# ---- the number of worker threads changes no bit ----
+
+HASH = """
+import hashlib, sys
+import numpy as np
+import ascend_cy
+
+digest = hashlib.sha256()
+rng = np.random.default_rng(1)
+dtypes = ["f4", "f2"]
+try:
+    import ml_dtypes
+    dtypes.append(ml_dtypes.bfloat16)
+except ImportError:
+    pass
+for dtype in dtypes:
+    for rows, cols in ((1, 1), (1, 768), (3, 100003), (7, 4097), (64, 33), (513, 1000), (5000, 129), (65537, 8)):
+        x = (3 + rng.standard_normal((rows, cols))).astype(np.float32)
+        x[::5, 0] = 1e4
+        x = x.astype(dtype)
+        gamma = (1 + rng.random(cols)).astype(np.float32)
+        for result in (ascend_cy.layernorm(x, gamma, return_stats=True),
+                       [a.to_numpy() for a in ascend_cy.layernorm(ascend_cy.asarray(x), ascend_cy.asarray(gamma),
+                                                                  return_stats=True)]):
+            for part in result:
+                digest.update(np.ascontiguousarray(part).tobytes())
+print(digest.hexdigest())
+"""
+
+
+def test_results_do_not_depend_on_the_number_of_workers(tmp_path):
+    digests = {workers: check(HASH, tmp_path, env={"ASCENDCL_CPU_WORKERS": str(workers)}, timeout=120)
+               for workers in (1, 2, 7)}
+    assert len(digests[1]) == 65
+    assert len(set(digests.values())) == 1, digests
+
+
+def test_idle_workers_cost_no_time(tmp_path):
+    """Half a second of doing nothing after work on seven threads takes next to no processor time."""
+    code = """
+    import time, numpy as np, ascend_cy
+    ascend_cy.layernorm(np.ones((5000, 1000), np.float32))
+    stream = ascend_cy.Stream()
+    time.sleep(0.1)
+    begun = time.process_time()
+    time.sleep(0.5)
+    used = time.process_time() - begun
+    assert used < 0.1, used
+    """
+    check(code, tmp_path, env={"ASCENDCL_CPU_WORKERS": "7"})
+
+
+def test_affinity_limits_the_workers(tmp_path):
+    code = """
+    import os, pathlib, numpy as np
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    import ascend_cy
+    x = np.ones((3000, 1000), np.float32)
+    for _ in range(3):
+        ascend_cy.layernorm(x)
+    names = [path.read_text().strip() for path in pathlib.Path("/proc/self/task").glob("*/comm")]
+    # The caller takes blocks too: with one CPU at most one more thread is of any use.
+    assert len([name for name in names if name.startswith("acl-worker")]) <= 1, names
+    """
+    check(code, tmp_path)
+
+
+# ---- first use ----
+
+
+def test_first_use_from_many_threads_at_once(tmp_path):
+    code = """
+    import threading, numpy as np, ascend_cy
+    x = np.ones((50, 50), np.float32)
+    x[:, 0] = 3
+    barrier = threading.Barrier(8)
+    results, errors = [], []
+    def work(number):
+        try:
+            barrier.wait()
+            if number % 2:
+                results.append(ascend_cy.layernorm(x).tobytes())
+            else:
+                with ascend_cy.Stream():
+                    results.append(ascend_cy.layernorm(ascend_cy.asarray(x)).to_numpy().tobytes())
+        except BaseException as error:
+            errors.append(error)
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert not errors, errors
+    assert len(set(results)) == 1 and len(results) == 8
+    """
+    check(code, tmp_path)
+
+
+def test_several_devices(tmp_path):
+    code = """
+    import numpy as np, ascend_cy
+    assert ascend_cy.device_count() == 3
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    expected = ascend_cy.layernorm(x).tobytes()
+    streams = [ascend_cy.Stream(device=n) for n in range(3)]
+    assert [s.device for s in streams] == [0, 1, 2]
+    arrays = [ascend_cy.asarray(x, stream=s) for s in streams]
+    assert [a.device for a in arrays] == [0, 1, 2]
+    for array, stream in zip(arrays, streams):
+        assert ascend_cy.layernorm(array, stream=stream).to_numpy(stream=stream).tobytes() == expected
+        assert ascend_cy.layernorm(x, stream=stream).tobytes() == expected
+        with stream:
+            assert ascend_cy.zeros(3).device == stream.device
+            assert ascend_cy.default_stream().device == stream.device
+    assert ascend_cy.zeros(3).device == 0
+    for call in (lambda: ascend_cy.layernorm(arrays[0], stream=streams[1]),
+                 lambda: ascend_cy.layernorm(arrays[1], arrays[0][0], stream=streams[1]),
+                 lambda: ascend_cy.layernorm(arrays[1], out=arrays[2], stream=streams[1])):
+        try:
+            call()
+        except ValueError as error:
+            assert "is on device" in str(error), error
+        else:
+            raise AssertionError("arrays of two devices in one call")
+    assert ascend_cy.memory_stats(1)["in_use"] > 0
+    with ascend_cy.Stream(device=2):
+        assert ascend_cy.memory_stats() == ascend_cy.memory_stats(2)
+    for bad in (3, -1):
+        try:
+            ascend_cy.Stream(device=bad)
+        except ValueError as error:
+            assert "between 0 and 2" in str(error)
+        else:
+            raise AssertionError(bad)
+    """
+    check(code, tmp_path, env={"ASCENDCL_CPU_DEVICES": "3"})
+
+
+def test_no_devices(tmp_path):
+    code = """
+    import ascend_cy
+    assert ascend_cy.device_info()["device_count"] == 0
+    try:
+        ascend_cy.zeros(3)
+    except ascend_cy.AclError as error:
+        assert isinstance(error, ascend_cy.DeviceNotFoundError) or "device" in str(error)
+    else:
+        raise AssertionError("zeros without a device")
+    """
+    check(code, tmp_path, env={"ASCENDCL_CPU_DEVICES": "0"})
+
+
+def test_a_bad_setting_is_an_error_that_names_it(tmp_path):
+    code = """
+    import ascend_cy
+    try:
+        ascend_cy.zeros(3)
+    except ascend_cy.AclError as error:
+        assert "ASCENDCL_CPU_WORKERS" in str(error) and "many" in str(error), error
+    else:
+        raise AssertionError("a bad setting was taken")
+    """
+    status, _, err = child.run(code, tmp_path, env={**EMBEDDED, "ASCENDCL_CPU_WORKERS": "many"})
+    assert status == 0 and "Traceback" not in err, err
