@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The `cpu` kernels of matmul and vector_add, called without a device, and their launchers through the C interface."""
+"""The `cpu` kernels of matmul and vector_add without a device; their launchers through the C interface."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = HERE.parent
 KERNELS = Path(ascend_cy.get_library_dir()) / "kernels" / "cpu"
 INVALID_PARAM = 100000
 
-# What /proc/cpuinfo says of a machine that has the level; nothing for levels that every machine of its kind has.
+# What /proc/cpuinfo says of a machine that has the level; nothing for levels that every machine has.
 LEVEL_FLAGS = {
     "x86-64-v3": {"avx2", "fma", "f16c", "bmi2", "movbe", "abm"},
     "x86-64-v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
@@ -299,10 +299,11 @@ def test_no_matmul_kernel_for_the_simulator(tmp_path):
         memory = (ctypes.c_float * 3)()
         one = (ctypes.c_int64 * 4)(ctypes.addressof(memory), 0, 1, 1)
         two = (ctypes.c_int64 * 4)(ctypes.addressof(memory) + 4, 0, 1, 1)
-        code = host.ascend_cy_matmul(one, two, ctypes.c_void_p(ctypes.addressof(memory) + 8), *[ctypes.c_int64(1)] * 6,
-                                     0, None)
+        c = ctypes.c_void_p(ctypes.addressof(memory) + 8)
+        code = host.ascend_cy_matmul(one, two, c, *[ctypes.c_int64(1)] * 6, 0, None)
         message = host.ascend_cy_last_message().decode()
-        assert code != 0 and "there is no matmul kernel" in message and "sim/matmul.so" in message, (code, message)
+        assert code != 0 and "there is no matmul kernel" in message, (code, message)
+        assert "sim/matmul.so" in message, message
         """,
         tmp_path,
         env={"ASCEND_CY_DEVICE": "sim"},

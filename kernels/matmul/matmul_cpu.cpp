@@ -11,8 +11,15 @@
 #include "ascend_cy_simd.h"
 #include "matmul_cpu_matrix.h"
 #include "matmul_cpu_thin.h"
-#include "matmul_cpu_tile.h"
 #include "matmul_tiling.h"
+// Where our own kernel was measured to be at least as fast as the best BLAS, it is used; elsewhere a BLAS is.
+#if defined(ASCEND_CY_MATMUL_BLAS)
+#include "matmul_cpu_blas.h"
+#define ASCEND_CY_MATMUL_KERNEL "BLAS"
+#else
+#include "matmul_cpu_packed.h"
+#define ASCEND_CY_MATMUL_KERNEL "own"
+#endif
 
 namespace {
 
@@ -170,5 +177,5 @@ extern "C" ASCEND_KERNEL_EXPORT const ascend_kernel_table_t ascend_kernel_table 
     sizeof kernels / sizeof kernels[0],
     0,
     kernels,
-    "matmul " ASCEND_CY_SIMD_LEVEL " " __VERSION__,
+    "matmul " ASCEND_CY_SIMD_LEVEL " " ASCEND_CY_MATMUL_KERNEL " " __VERSION__,
 };

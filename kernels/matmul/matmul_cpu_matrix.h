@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrices in memory, and runs of elements to float and back. Included by the other files of the `cpu` matmul
-// only.
+// Matrices in memory, runs of elements to float and back, and memory for such copies. Included by the other
+// files of the `cpu` matmul only.
 #ifndef ASCEND_CY_MATMUL_CPU_MATRIX_H
 #define ASCEND_CY_MATMUL_CPU_MATRIX_H
 
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "ascend_cy_simd.h"
 
@@ -41,6 +42,27 @@ template <class Element> void narrow(const float *from, typename Element::type *
     for (; i + kLanes <= n; i += kLanes) Element::store(to + i, load_f32(from + i));
     if (i < n) Element::store_first(to + i, load_f32(from + i), static_cast<int>(n - i));
 }
+
+// Room for the panels of one thread; kept, since mapping some MiB anew for each tile would cost more than a
+// small product.
+class Scratch {
+  public:
+    ~Scratch() { free(data_); }
+    // NULL where there is no memory. The content is lost.
+    float *get(int64_t floats) {
+        if (floats > size_) {
+            free(data_);
+            const size_t bytes = static_cast<size_t>((floats + 15) / 16 * 16) * sizeof(float);
+            data_ = static_cast<float *>(aligned_alloc(kCacheLine, bytes));
+            size_ = data_ ? floats : 0;
+        }
+        return data_;
+    }
+
+  private:
+    float *data_ = nullptr;
+    int64_t size_ = 0;
+};
 
 } // namespace
 #endif // ASCEND_CY_MATMUL_CPU_MATRIX_H

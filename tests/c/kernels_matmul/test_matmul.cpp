@@ -241,9 +241,14 @@ void run(const Library &library, int type, const Product &p,
         matmul_cpu_tiling(variant == 1 ? 1 : 96, &other);
         const bool thin = p.m <= MATMUL_CPU_THIN || p.n <= MATMUL_CPU_THIN;
         CHECK(other.tile_m == args.tile_m && other.tile_n == args.tile_n, "%s: tiles", text(type, p).c_str());
-        if (thin && p.a.step == 1 && p.b.step == 1 && variant == 3) { // narrower tiles
+        const bool own =
+            std::strstr(library.table->build, " own ") != nullptr; // else a BLAS for what is not thin
+        if (variant == 3 && thin && (own || (p.a.step == 1 && p.b.step == 1))) { // narrower tiles
             other.tile_m = p.m <= MATMUL_CPU_THIN ? p.m : 7;
             other.tile_n = p.m <= MATMUL_CPU_THIN ? 5 : p.n;
+        } else if (variant == 3 && own) {
+            other.tile_m = 37;
+            other.tile_n = 45;
         }
         other.tiles_per_block = variant;
         const int64_t now = tiles ? matmul_ceil_div(matmul_tiles(&other), variant) : 0;

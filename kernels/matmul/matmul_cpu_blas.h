@@ -3,12 +3,11 @@
 // One tile of a product through the BLAS: c (m, n) = a (m, k) * b (k, n) with one sgemm of one thread where
 // the operands are float32 as a BLAS wants them, else over panels converted to float. Included by
 // matmul_cpu.cpp only.
-#ifndef ASCEND_CY_MATMUL_CPU_TILE_H
-#define ASCEND_CY_MATMUL_CPU_TILE_H
+#ifndef ASCEND_CY_MATMUL_CPU_BLAS_H
+#define ASCEND_CY_MATMUL_CPU_BLAS_H
 
 #include <limits.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #include <mutex>
 #include <type_traits>
@@ -61,27 +60,6 @@ inline void sgemm(const Operand &a, const Operand &b, float *c, int64_t c_stride
                       static_cast<blasint>(k), 1.0f, a.data, a.stride, b.data, b.stride,
                       accumulate ? 1.0f : 0.0f, c, static_cast<blasint>(c_stride));
 }
-
-// Room for the panels of one thread; kept, since mapping some MiB anew for each tile would cost more than a
-// small product.
-class Scratch {
-  public:
-    ~Scratch() { free(data_); }
-    // NULL where there is no memory. The content is lost.
-    float *get(int64_t floats) {
-        if (floats > size_) {
-            free(data_);
-            const size_t bytes = static_cast<size_t>((floats + 15) / 16 * 16) * sizeof(float);
-            data_ = static_cast<float *>(aligned_alloc(kCacheLine, bytes));
-            size_ = data_ ? floats : 0;
-        }
-        return data_;
-    }
-
-  private:
-    float *data_ = nullptr;
-    int64_t size_ = 0;
-};
 
 // Distance of two lines of a panel: not a power of two, since those would compete for the same sets of the
 // cache.
@@ -150,4 +128,4 @@ bool tile_product(const Matrix<const typename Element::type> &a,
 }
 
 } // namespace
-#endif // ASCEND_CY_MATMUL_CPU_TILE_H
+#endif // ASCEND_CY_MATMUL_CPU_BLAS_H
