@@ -124,12 +124,24 @@ void DevicePool::merge_everything() noexcept
             }
 }
 
-// Splitting a segment that is wholly free keeps it from going back to the device while a part is in use. That is no
-// loss for one that is small beside all there is; a large one is only split where little of it would be left over.
+// What may be reserved without regret: an eighth more than is needed now, or was at the peak.
+uint64_t DevicePool::reserve_goal(size_t bytes) const noexcept
+{
+    const uint64_t needed = std::max(in_use_ + pending_bytes_ + bytes, peak_in_use_);
+    return needed + needed / 8;
+}
+
+// Splitting a segment that is wholly free keeps it from going back to the device while a part is in use, and holes are
+// what makes memory run out early. So a large one is only split for a request of at least half its size, unless a new
+// segment would be beyond the goal and cannot be afforded. One that is a good part of all there is stays whole even then.
 bool DevicePool::may_split(const Block *block, size_t bytes) const noexcept
 {
-    return block->bytes != block->segment->bytes || block->bytes - bytes <= block->bytes / 64 ||
-           block->bytes <= capacity_ / 32;
+    if (block->segment->small || block->bytes != block->segment->bytes)
+        return true;
+    const size_t rest = block->bytes - bytes;
+    if (block->bytes > capacity_ / 32)
+        return rest <= block->bytes / 64;
+    return rest <= block->bytes / 2 || (reserved_ + bytes > reserve_goal(bytes) && growth_credit_ < growth_price);
 }
 
 // Takes a free block of `from` for use on `to`, and leaves what is too much of it with `from`.

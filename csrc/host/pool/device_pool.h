@@ -58,6 +58,7 @@ private:
     size_t rounded(size_t size) const noexcept { return exact_ ? size : round_up(size, alignment); }
     bool is_small(size_t bytes) const noexcept { return bytes <= small_segment_ / 2; }
     bool over_limit(size_t bytes) const noexcept { return bytes > limit_ || in_use_ + pending_bytes_ > limit_ - bytes; }
+    uint64_t reserve_goal(size_t bytes) const noexcept;
     bool may_split(const Block *block, size_t bytes) const noexcept;
     void set_capacity() noexcept;
 
@@ -99,6 +100,7 @@ private:
         OverLimit, // exact, and only what is in use counts for the limit
     };
     Block *grow(Arena *arena, size_t bytes, Growth growth, Refusal *refusal) noexcept;
+    void give_back_before_growth(Lock &lock, size_t bytes) noexcept;
     void poll_pending() noexcept;
     void finish(Block *block) noexcept;
     void wait_for_frees(Lock &lock) noexcept;
@@ -109,6 +111,7 @@ private:
     static constexpr size_t huge_page = size_t{2} << 20; // aclrtMalloc takes these from this size on
     static constexpr size_t large_granule = size_t{64} << 10;
     static constexpr size_t least_small_segment = size_t{4} << 10;
+    static constexpr unsigned growth_price = 32;
     static constexpr size_t largest_request = size_t{1} << 62;
 
     const int32_t device_;
@@ -126,6 +129,9 @@ private:
     uint64_t device_total_ = 0;  // memory of the device; 0: not asked yet
     uint64_t capacity_ = 0;      // the smaller one of these two
     size_t small_segment_ = huge_page;
+    // Every request that its bin could not serve earns one; giving segments back in order to grow costs the price.
+    // So sizes that take turns do not send each other's memory back and forth.
+    unsigned growth_credit_ = 0;
     uint64_t in_use_ = 0;
     uint64_t peak_in_use_ = 0;
     uint64_t reserved_ = 0;

@@ -20,6 +20,7 @@ Block *DevicePool::acquire(Lock &lock, Arena *arena, size_t bytes, Refusal *refu
         refusal->over_limit = true;
         return acquire_when_short(lock, arena, bytes, refusal);
     }
+    growth_credit_ = std::min(growth_credit_ + 1, 4 * growth_price);
     const bool small = is_small(bytes);
     if (Bin &bin = arena->bin_of(bytes); bin.bytes == bytes && bin.head != nullptr) {
         Block *const block = bin.head; // came back while the lock was open
@@ -37,12 +38,25 @@ Block *DevicePool::acquire(Lock &lock, Arena *arena, size_t bytes, Refusal *refu
     }
     if (Block *block = take_from_others(lock, arena, bytes))
         return block;
+    give_back_before_growth(lock, bytes);
     if (Block *block = grow(arena, bytes, Growth::Generous, refusal))
         return block;
     if (refusal->code != ACL_SUCCESS && refusal->code != ACL_ERROR_RT_MEMORY_ALLOCATION &&
         refusal->code != ACL_ERROR_RT_DEVICE_OOM)
         return nullptr; // no question of memory
     return acquire_when_short(lock, arena, bytes, refusal);
+}
+
+// Segments that nobody could use for this request go before a new one comes, as far as the goal asks for it.
+void DevicePool::give_back_before_growth(Lock &lock, size_t bytes) noexcept
+{
+    const uint64_t goal = reserve_goal(bytes);
+    if (exact_ || is_small(bytes) || reserved_ + bytes <= goal)
+        return;
+    growth_credit_ -= std::min(growth_credit_, growth_price);
+    mark_everything(lock);
+    merge_everything();
+    give_back_segments(goal > bytes ? goal - bytes : 0);
 }
 
 // Gives back what is free and retries, then waits for what will be free and retries. One thread at a time, so that

@@ -93,12 +93,30 @@ TEST(operations_go_to_their_device)
 {
     Stream *one = make_stream(1);
     CHECK_EQ(device_of_thread(), 0); // making it did not move the thread
-    OK(ascend_cy_set_device(ascend_cy_stream_device(one)));
+    aclrtContext previous = nullptr;
+    OK(ascend_cy_stream_enter(one, &previous));
     CHECK_EQ(device_of_thread(), 1);
-    OK(ascend_cy_set_device(0));
+    CHECK(previous != nullptr);
+    ascend_cy_stream_leave(previous);
+    CHECK_EQ(device_of_thread(), 0);
+    OK(ascend_cy_stream_enter(ascend_cy_default_stream(0), &previous)); // nothing to change
+    CHECK(previous == nullptr);
+    ascend_cy_stream_leave(previous);
+    // Every operation on it goes to its device and comes back.
+    ascend_cy_event_t *event = nullptr;
+    int done = 0;
+    OK(ascend_cy_event_create(1, 0, &event));
+    OK(ascend_cy_event_record(event, one));
+    OK(ascend_cy_event_query(event, &done));
+    OK(ascend_cy_event_synchronize(event, -1));
+    OK(ascend_cy_stream_wait_event(one, event));
+    ascend_cy_event_release(event);
+    OK(ascend_cy_stream_query(one, &done));
+    OK(ascend_cy_stream_add_host_function(one, [](void *) {}, nullptr));
+    OK(ascend_cy_stream_wait_stream(one, ascend_cy_default_stream(0)));
+    OK(ascend_cy_stream_wait_stream(ascend_cy_default_stream(0), one));
     OK(ascend_cy_stream_synchronize(one, -1));
-    CHECK_EQ(device_of_thread(), 1);
-    OK(ascend_cy_set_device(0));
+    CHECK_EQ(device_of_thread(), 0);
     ascend_cy_buffer_t *buffer = make(4096, one);
     CHECK_EQ(device_of_thread(), 0);
     CHECK_EQ(stats(1).in_use_bytes, 4096u);
