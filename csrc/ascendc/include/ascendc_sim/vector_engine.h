@@ -354,9 +354,26 @@ template <class D, class S> bool Compatible(const D *dst, const S *src, uint32_t
     return Disjoint(dst, count * sizeof(D), src, count * sizeof(S));
 }
 
-template <class T> struct LaneBuffer {
-    LaneBuffer() {} // not cleared
-    T values[kMaxLanes];
+// The elements of one source, repeat by repeat. A block that is spread over every repeat is put together once, unless the
+// instruction writes over it.
+template <class T> class SourceReader {
+public:
+    template <class D>
+    SourceReader(const Operand<T> &operand, const Operand<D> &dst, const Lanes &lanes) : operand_(operand)
+    {
+        const uint32_t count = std::max(lanes.width, lanes.last);
+        if (operand.repeat == 0 && operand.block == 0 && count != 0 &&
+            Disjoint(operand.address(), kBlockBytes, dst.address(), ExtentOf(dst, lanes))) {
+            Gathered(operand, 0, count, buffer_);
+            spread_ = true;
+        }
+    }
+    const T *At(uint32_t r, uint32_t count) { return spread_ ? buffer_ : Gathered(operand_, r, count, buffer_); }
+
+private:
+    const Operand<T> &operand_;
+    bool spread_ = false;
+    T buffer_[kMaxLanes];
 };
 
 // Runs dst = function(src…). `function(out, in…, n)` works on n elements side by side.
@@ -368,9 +385,8 @@ void Execute(const Lanes &lanes, const Operand<D> &dst, Function function, const
         function(dst.address(), static_cast<const S *>(src.address())..., lanes.total());
         return;
     }
-    std::tuple<LaneBuffer<S>...> buffers;
     D results[kMaxLanes];
-    const auto run = [&](auto &...buffer) {
+    const auto run = [&](auto &&...reader) {
         for (uint32_t r = 0; r < lanes.repeats; ++r) {
             const uint32_t count = lanes.count(r);
             if (count == 0) {
@@ -384,10 +400,10 @@ void Execute(const Lanes &lanes, const Operand<D> &dst, Function function, const
                     Scattered(dst, r, count, results, lanes);
                 }
             };
-            go(Gathered(src, r, count, buffer.values)...);
+            go(reader.At(r, count)...);
         }
     };
-    std::apply(run, buffers);
+    run(SourceReader<S>(src, dst, lanes)...);
 }
 
 } // namespace AscendC::sim
