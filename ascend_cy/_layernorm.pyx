@@ -383,9 +383,9 @@ def layernorm(x, gamma=None, beta=None, eps=1e-5, *, normalized_ndim=1, out=None
 
 # ---- layernorm from Cython, without the GIL ----
 
-cdef int raise_argument(const char *message, Py_ssize_t got, Py_ssize_t need) except -1 nogil:
+cdef int raise_weight(str name, Py_ssize_t got, Py_ssize_t need) except -1 nogil:
     with gil:
-        raise ValueError(message.decode().format(got, need))
+        raise ValueError(f"{name} must have shape {(need,)}, the last axis of x, got {(got,)}")
 
 
 cdef int raise_none(const char *name) except -1 nogil:
@@ -402,12 +402,12 @@ cdef int run_views(const void *x, const void *gamma, Py_ssize_t gamma_size, cons
     cdef void *previous
     cdef void *box
     if out_rows != rows or out_cols != cols:
-        raise_argument(b"out must have as many elements a row and rows as x: got {0}, needs {1}",
-                       out_rows * out_cols, rows * cols)
+        with gil:
+            raise ValueError(f"out must have shape {(rows, cols)} like x, got {(out_rows, out_cols)}")
     if gamma_size >= 0 and gamma_size != cols:
-        raise_argument(b"gamma has {0} elements, the rows of x have {1}", gamma_size, cols)
+        raise_weight("gamma", gamma_size, cols)
     if beta_size >= 0 and beta_size != cols:
-        raise_argument(b"beta has {0} elements, the rows of x have {1}", beta_size, cols)
+        raise_weight("beta", beta_size, cols)
     check_finite(eps)
     nbytes = rows * cols * itemsize_of(code)
     if out != x:
