@@ -23,6 +23,8 @@ struct Lanes {
     uint64_t bits[2] = {};
 
     uint32_t count(uint32_t repeat) const { return repeat + 1 == repeats ? last : width; }
+    // Of the longest repeat.
+    uint32_t most() const { return repeats > 1 ? width : last; }
     // All elements, where the repeats stand side by side and are full.
     uint32_t total() const { return repeats == 0 ? 0 : (repeats - 1) * per + last; }
     bool contiguous() const { return !masked && (repeats <= 1 || width == per); }
@@ -211,7 +213,7 @@ template <class T, class Run> void ForEachRun(const Operand<T> &operand, const L
     const uint32_t different = operand.repeat == 0 ? 1 : lanes.repeats;
     for (uint32_t r = 0; r < different; ++r) {
         const uint8_t *base = start + static_cast<uint64_t>(r) * operand.repeat;
-        const uint32_t count = operand.repeat == 0 ? std::max(lanes.width, lanes.last) : lanes.count(r);
+        const uint32_t count = operand.repeat == 0 ? lanes.most() : lanes.count(r);
         if (!lanes.masked && operand.block == kBlockBytes) {
             run(base, static_cast<uint32_t>(count * sizeof(T)));
             continue;
@@ -247,7 +249,7 @@ template <class T> void Writes(Core &core, const Operand<T> &operand, const Lane
 {
     CheckPlace(core, operand.tensor, alignment, operand.name);
     CheckExtent(core, operand.tensor, ExtentOf(operand, lanes), operand.name);
-    if (core.checks() && operand.block == 0 && std::max(lanes.width, lanes.last) > operand.kPerBlock) {
+    if (core.checks() && operand.block == 0 && lanes.most() > operand.kPerBlock) {
         core.Fail("%s has block stride 0", operand.name);
     }
     ForEachRun(operand, lanes, [&](const uint8_t *p, uint32_t n) { core.Write(p, n, operand.name); });
@@ -266,7 +268,7 @@ template <class T> void CheckOverlap(Core &core, const Operand<T> &dst, const Op
     if (to == from) {
         return;
     }
-    const uint64_t once = std::max(lanes.width, lanes.last) * sizeof(T);
+    const uint64_t once = lanes.most() * sizeof(T);
     const bool side_by_side = dst.dense(lanes) && src.dense(lanes) && lanes.contiguous();
     const uint64_t all = side_by_side ? lanes.total() * sizeof(T) : once;
     // Above its source a destination meets what later repeats read; below it, only the repeat itself counts.
@@ -361,7 +363,7 @@ public:
     template <class D>
     SourceReader(const Operand<T> &operand, const Operand<D> &dst, const Lanes &lanes) : operand_(operand)
     {
-        const uint32_t count = std::max(lanes.width, lanes.last);
+        const uint32_t count = lanes.most();
         if (operand.repeat == 0 && operand.block == 0 && count != 0 &&
             Disjoint(operand.address(), kBlockBytes, dst.address(), ExtentOf(dst, lanes))) {
             Gathered(operand, 0, count, buffer_);
