@@ -134,8 +134,8 @@ def test_bad_arguments(plain):
         ((x, ramp(5), None, np.empty((3, 4), "f4"), 1e-5), {}, ValueError, r"gamma.*5.*4"),
         ((x, None, ramp(3), np.empty((3, 4), "f4"), 1e-5), {}, ValueError, r"beta.*3.*4"),
         ((x, ramp(0), None, np.empty((3, 4), "f4"), 1e-5), {}, ValueError, r"gamma"),
-        ((x, w, w, np.empty((4, 3), "f4"), 1e-5), {}, ValueError, r"out must .*\(3, 4\).*got \(4, 3\)"),
-        ((x, w, w, np.empty((2, 4), "f4"), 1e-5), {}, ValueError, r"out must .*\(3, 4\).*got \(2, 4\)"),
+        ((x, w, w, np.empty((4, 3), "f4"), 1e-5), {}, ValueError, r"out must "),
+        ((x, w, w, np.empty((2, 4), "f4"), 1e-5), {}, ValueError, r"out must "),
         ((x, w, w, np.empty((3, 4), "f4"), -1.0), {}, ValueError, r"eps must be finite and not negative, got -1"),
         ((x, w, w, np.empty((3, 4), "f4"), np.nan), {}, ValueError, r"eps must be finite and not negative, got nan"),
         ((x, w, w, np.empty((3, 4), "f4"), np.inf), {}, ValueError, r"eps must be finite"),
@@ -156,6 +156,12 @@ def test_bad_arguments(plain):
                 with pytest.raises(kind, match=message):
                     call(*narrow, **kwargs)
     assert ascend_cy.live_objects() == live
+
+
+def test_the_shapes_of_a_wrong_out_are_told(plain):
+    for shape in ((4, 3), (2, 4), (3, 5)):
+        with pytest.raises(ValueError, match=rf"out must .*\(3, 4\).*got \({shape[0]}, {shape[1]}\)"):
+            plain.layernorm(ramp(3, 4), out=np.empty(shape, "f4"))
 
 
 def test_buffers_that_do_not_fit_the_declaration(plain):
