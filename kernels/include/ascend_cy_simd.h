@@ -25,6 +25,9 @@
 #include <stdint.h>
 #include <string.h>
 
+// For what must be inlined lest vectors that live in registers go through memory.
+#define ASCEND_CY_INLINE inline __attribute__((always_inline))
+
 namespace ascend_cy {
 namespace simd {
 
@@ -116,32 +119,35 @@ struct Float32 {
     static f32v load_first(const type *p, int n) { return load_f32_first(p, n); }
     static void store(type *p, f32v v) { store_f32(p, v); }
     static void store_first(type *p, f32v v, int n) { store_f32_first(p, v, n); }
-    static void stream(type *p, f32v v) { stream_f32(p, v); }
+    static void store_number(type *p, f32v v) { store_f32(p, v); }
+    static void stream_number(type *p, f32v v) { stream_f32(p, v); }
 };
 
 struct Float16 {
     using type = uint16_t;
     static constexpr bool kNarrow = true;
-    // A unit in the last place of a value v is more than kUnit * |v|, and never less than kLeastUnit.
-    static constexpr double kUnit = 0x1p-11, kLeastUnit = 0x1p-24;
-    static float get(type v) { return half_to_float(v); }
+    // A unit in the last place of v is more than |v| / kNumbersInUnit, and never less than kLeastUnit.
+    static constexpr float kNumbersInUnit = 0x1p11f, kLeastUnit = 0x1p-24f;
+    static float get(type v) { return get_f16(v); }
     static f32v load(const type *p) { return load_f16(p); }
     static f32v load_first(const type *p, int n) { return load_f16_first(p, n); }
     static void store(type *p, f32v v) { store_f16(p, v); }
     static void store_first(type *p, f32v v, int n) { store_f16_first(p, v, n); }
-    static void stream(type *p, f32v v) { stream_f16(p, v); }
+    static void store_number(type *p, f32v v) { store_f16(p, v); }
+    static void stream_number(type *p, f32v v) { stream_f16(p, v); }
 };
 
 struct BFloat16 {
     using type = uint16_t;
     static constexpr bool kNarrow = true;
-    static constexpr double kUnit = 0x1p-8, kLeastUnit = 0x1p-133;
+    static constexpr float kNumbersInUnit = 0x1p8f, kLeastUnit = 0x1p-133f;
     static float get(type v) { return bf16_to_float(v); }
     static f32v load(const type *p) { return load_bf16(p); }
     static f32v load_first(const type *p, int n) { return load_bf16_first(p, n); }
     static void store(type *p, f32v v) { store_bf16(p, v); }
     static void store_first(type *p, f32v v, int n) { store_bf16_first(p, v, n); }
-    static void stream(type *p, f32v v) { stream_bf16(p, v); }
+    static void store_number(type *p, f32v v) { store_bf16_number(p, v); }
+    static void stream_number(type *p, f32v v) { stream_bf16_number(p, v); }
 };
 
 } // namespace simd

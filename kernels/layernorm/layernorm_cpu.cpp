@@ -2,10 +2,11 @@
 //
 // LayerNorm for the `cpu` target: layernorm_fp32, layernorm_fp16, layernorm_bf16.
 //
-// A block of rows is worked through in groups of rows. The statistics of a group come first, then its rows are
-// written, one tile of columns after the other, so that a tile of converted weights serves the whole group; while a
-// group is written, the next one is fetched. Everything that decides a result depends on its row alone, so the split
-// into blocks, groups and tiles changes no bit.
+// A block of rows is worked through in groups. While a group is normalised and written, the next one is read and added
+// up, in turns of a few vectors: so memory is kept busy both ways, and the data of a group is still in a near cache
+// when its turn to be written comes. Columns beyond kTile are taken tile by tile, so that a tile of converted weights
+// serves all rows of a group. Everything that decides a result depends on its row alone, so the split into blocks and
+// groups changes no bit.
 #include <atomic>
 
 #include <stddef.h>
@@ -14,15 +15,16 @@
 
 #include "ascend_cy/kernel_abi.h"
 #include "ascend_cy_simd.h"
-#include "layernorm_cpu_row.h"
+#include "layernorm_cpu_stats.h"
+#include "layernorm_cpu_write.h"
 #include "layernorm_tiling.h"
 
 namespace {
 
-constexpr int64_t kTile = 2048;          // columns of one tile: two float tiles of weights take 16 KiB
-constexpr int64_t kMaxGroup = 32;        // rows of one group
-constexpr int64_t kShortGroup = 8 << 10; // bytes of x in one group, where a row fits a tile: stays in L1
-constexpr int64_t kLongGroup = 128 << 10; // the same for longer rows: stays in L2
+constexpr int64_t kTile = 2048;           // columns of one tile: two float tiles of weights take 16 KiB
+constexpr uintptr_t kShortAhead = 2 << 10; // bytes to fetch ahead in short rows
+constexpr int64_t kNearGroup = 4 << 10;   // bytes of x in one group, where a row fits a tile: stays in L1
+constexpr int64_t kFarGroup = 128 << 10;  // the same for longer rows: stays in L2
 
 // gamma or beta of one tile of columns as float32.
 struct Weights {
@@ -82,9 +84,9 @@ int64_t streaming_threshold() {
 
 // Below which |y| float arithmetic may be a unit in the last place off, given the largest weights (1 and 0 where
 // there are none). The relative error of the normalised value is below 2^-22; c of the fused form is rounded to 2^-25.
-template <class Element> float doubtful(const Row &row, float gamma, float beta) {
+template <class Element> float doubtful(Form form, float offset, float gamma, float beta) {
     double error = beta * 0x1p-22;
-    if (row.form == Form::kFused) error += fabs(static_cast<double>(row.offset)) * gamma * 0x1p-25;
+    if (form == kFused) error += fabs(static_cast<double>(offset)) * gamma * 0x1p-25;
     return error <= Element::kLeastUnit ? 0.0f : static_cast<float>(error / Element::kUnit);
 }
 
@@ -93,38 +95,39 @@ template <class Element> class Block {
 
   public:
     Block(const LayerNormArgs &args, float *gamma_tile, float *beta_tile)
-        : args_(args), x_(reinterpret_cast<const T *>(args.x)), y_(reinterpret_cast<T *>(args.y)),
+        : args_(args), cols_(args.cols), x_(reinterpret_cast<const T *>(args.x)), y_(reinterpret_cast<T *>(args.y)),
           weights_(args.gamma != 0 || args.beta != 0),
-          gamma_(args.gamma, args.gamma_dtype, 1.0f, gamma_tile), beta_(args.beta, args.beta_dtype, 0.0f, beta_tile),
-          stream_(args.x != args.y && 2 * args.rows > streaming_threshold() / (args.cols * int64_t{sizeof(T)})) {}
+          stream_(args.x != args.y && args.rows > streaming_threshold() / (args.cols * 2 * int64_t{sizeof(T)})),
+          gamma_(args.gamma, args.gamma_dtype, 1.0f, gamma_tile), beta_(args.beta, args.beta_dtype, 0.0f, beta_tile) {}
 
     void run(int64_t begin, int64_t end) {
-        const int64_t cols = args_.cols;
-        const int64_t row_bytes = cols * static_cast<int64_t>(sizeof(T));
-        const bool whole = cols <= kTile;
-        if (whole) take_columns(0, cols);
-        int64_t group = (whole ? kShortGroup : kLongGroup) / row_bytes;
-        group = group < 1 ? 1 : group > kMaxGroup ? kMaxGroup : group;
-        for (int64_t first = begin; first < end; first += group) {
-            const int64_t last = end - first < group ? end : first + group;
-            Row rows[kMaxGroup];
-            for (int64_t i = first; i < last; ++i) {
-                Row &row = rows[i - first];
-                row = analyse<Element>(x_ + i * cols, cols, args_.eps);
-                if (args_.mean) reinterpret_cast<float *>(args_.mean)[i] = static_cast<float>(row.mean);
-                if (args_.rstd) reinterpret_cast<float *>(args_.rstd)[i] = static_cast<float>(row.rstd);
+        const bool whole = cols_ <= kTile;
+        if (whole) take_columns(0, cols_);
+        int64_t size = (whole ? kNearGroup : kFarGroup) / (cols_ * static_cast<int64_t>(sizeof(T)));
+        size = size < 1 ? 1 : size > kMaxGroup ? kMaxGroup : size;
+        Group groups[2];
+        start(groups[0], begin, end, size);
+        for (int64_t column = 0; column < cols_; column += kTile)
+            for (int i = 0; i < groups[0].rows; ++i) add_up(groups[0], i, column, tile_from(column));
+        finish(groups[0]);
+        int now = 0;
+        for (int64_t first = begin; first < end; first += size, now ^= 1) {
+            Group &next = groups[now ^ 1];
+            start(next, first + size, end, size);
+            for (int64_t column = 0; column < cols_; column += kTile) {
+                if (!whole) take_columns(column, tile_from(column));
+                if constexpr (Element::kNarrow) set_doubt<Element>(groups[now], largest_gamma_, largest_beta_);
+                if (weights_) stream_ ? pass<true, true>(groups[now], next, column) : pass<true, false>(groups[now], next, column);
+                else stream_ ? pass<false, true>(groups[now], next, column) : pass<false, false>(groups[now], next, column);
             }
-            for (int64_t column = 0; column < cols; column += kTile) {
-                const int64_t n = cols - column < kTile ? cols - column : kTile;
-                if (!whole) take_columns(column, n);
-                for (int64_t i = first; i < last; ++i)
-                    write(i, column, n, rows[i - first], i + group < end ? group * row_bytes : 0);
-            }
+            finish(next);
         }
         if (stream_) stream_fence();
     }
 
   private:
+    int64_t tile_from(int64_t column) const { return cols_ - column < kTile ? cols_ - column : kTile; }
+
     void take_columns(int64_t column, int64_t n) {
         if (!weights_) return;
         g_ = gamma_.columns(column, n);
@@ -132,37 +135,91 @@ template <class Element> class Block {
         if constexpr (Element::kNarrow) {
             largest_gamma_ = largest_magnitude(g_, n);
             largest_beta_ = largest_magnitude(b_, n);
+            // What the fast forms leave out of account: weights that may lead to infinity or NaN.
+            wild_ = !(largest_gamma_ < 0x1p100f && largest_beta_ < 0x1p100f);
         }
     }
 
-    void write(int64_t i, int64_t column, int64_t n, Row &row, int64_t ahead) {
-        const int64_t at = i * args_.cols + column;
-        if constexpr (Element::kNarrow) row.doubt = doubtful<Element>(row, largest_gamma_, largest_beta_);
-        if (weights_) stream_ ? form<true, true>(at, n, row, ahead) : form<true, false>(at, n, row, ahead);
-        else stream_ ? form<false, true>(at, n, row, ahead) : form<false, false>(at, n, row, ahead);
+    static void start(Group &group, int64_t first, int64_t end, int64_t size) {
+        group.first = first;
+        group.rows = static_cast<int>(end <= first ? 0 : end - first < size ? end - first : size);
     }
 
-    template <bool kWeights, bool kStream> void form(int64_t at, int64_t n, const Row &row, int64_t ahead) {
-        switch (row.form) {
-        case Form::kFused:
-            return apply<Element, Form::kFused, kWeights, kStream>(x_ + at, y_ + at, g_, b_, n, row, ahead);
-        case Form::kShifted:
-            return apply<Element, Form::kShifted, kWeights, kStream>(x_ + at, y_ + at, g_, b_, n, row, ahead);
-        case Form::kDouble:
-            return apply<Element, Form::kDouble, kWeights, false>(x_ + at, y_ + at, g_, b_, n, row, ahead);
-        case Form::kConstant:
-            return apply<Element, Form::kConstant, kWeights, false>(x_ + at, y_ + at, g_, b_, n, row, ahead);
+    // The sums of n columns of row i, still to be taken.
+    ASCEND_CY_INLINE Sums<Element> sums_of(Group &group, int i, int64_t column, int64_t n) const {
+        const T *row = x_ + (group.first + i) * cols_;
+        if (column == 0) {
+            group.pivot[i] = pivot_of<Element>(row, cols_);
+            // The pivot of the row after this one: nothing can be added up before it is there.
+            prefetch_l1(reinterpret_cast<uintptr_t>(row) + static_cast<uintptr_t>(cols_) * sizeof(T));
+            prefetch_l1(reinterpret_cast<uintptr_t>(row) + static_cast<uintptr_t>(cols_ + cols_ / 2) * sizeof(T));
+            prefetch_l1(reinterpret_cast<uintptr_t>(row) + static_cast<uintptr_t>(2 * cols_ - 1) * sizeof(T));
         }
+        return Sums<Element>(row + column, n, group.pivot[i]);
+    }
+
+    static void keep(Group &group, int i, int64_t column, f64v sums) {
+        group.total[i] = column ? add(group.total[i], sums) : sums;
+    }
+
+    void add_up(Group &group, int i, int64_t column, int64_t n) const {
+        if (cols_ > kShortRow) return keep(group, i, column, sums_of(group, i, column, n).finish());
+        const T *row = x_ + (group.first + i) * cols_;
+        prefetch_l1(reinterpret_cast<uintptr_t>(row) + kShortAhead);
+        group.pivot[i] = pivot_of<Element>(row, cols_);
+        group.total[i] = short_sums<Element>(row, cols_, group.pivot[i]);
+    }
+
+    void finish(Group &group) const {
+        for (int i = 0; i < group.rows; ++i) store_two_sums(group.sums[i], group.total[i]);
+        settle<Element>(group, 0, group.rows, cols_, args_.eps);
+        for (int i = 0; i < group.rows; ++i)
+            if (__builtin_expect(!group.good[i], 0))
+                look_again<Element>(group, i, x_ + (group.first + i) * cols_, cols_, args_.eps);
+        if (args_.mean)
+            for (int i = 0; i < group.rows; ++i)
+                reinterpret_cast<float *>(args_.mean)[group.first + i] = static_cast<float>(group.mean[i]);
+        if (args_.rstd)
+            for (int i = 0; i < group.rows; ++i)
+                reinterpret_cast<float *>(args_.rstd)[group.first + i] = static_cast<float>(group.rstd[i]);
+    }
+
+    // One tile of columns: write the rows of one group, add up the rows of the next.
+    template <bool kWeights, bool kStream>
+    __attribute__((noinline)) void pass(const Group &now, Group &next, int64_t column) {
+        const int64_t n = tile_from(column);
+        for (int i = 0; i < now.rows; ++i) {
+            const int64_t at = (now.first + i) * cols_ + column;
+            const bool fused = now.form[i] == kFused && !wild_;
+            if (fused && i < next.rows && cols_ > kShortRow) {
+                Sums<Element> sums = sums_of(next, i, column, n);
+                apply<Element, kFused, kWeights, kStream>(x_ + at, y_ + at, g_, b_, n, now, i, [&] { sums.step(); });
+                keep(next, i, column, sums.finish());
+                continue;
+            }
+            if (i < next.rows) add_up(next, i, column, n);
+            if (fused) apply<Element, kFused, kWeights, kStream>(x_ + at, y_ + at, g_, b_, n, now, i, [] {});
+            else if (now.form[i] == kConstant) write<kConstant, kWeights, false>(now, i, at, n);
+            else if (now.form[i] == kDouble || wild_) write<kDouble, kWeights, false>(now, i, at, n);
+            else write<kShifted, kWeights, kStream>(now, i, at, n);
+        }
+    }
+
+    template <Form kForm, bool kWeights, bool kStream>
+    __attribute__((noinline)) void write(const Group &group, int i, int64_t at, int64_t n) const {
+        apply<Element, kForm, kWeights, kStream>(x_ + at, y_ + at, g_, b_, n, group, i, [] {});
     }
 
     const LayerNormArgs &args_;
-    const T *x_;
-    T *y_;
-    bool weights_;
-    Weights gamma_, beta_;
-    bool stream_;
-    const float *g_ = nullptr, *b_ = nullptr; // of the tile at hand
+    const int64_t cols_;
+    const T *const x_;
+    T *const y_;
+    const bool weights_, stream_;
+    const Weights gamma_, beta_;
+    // Of the tile at hand:
+    const float *g_ = nullptr, *b_ = nullptr;
     float largest_gamma_ = 1.0f, largest_beta_ = 0.0f;
+    bool wild_ = false;
 };
 
 template <class Element>

@@ -32,6 +32,8 @@ inline f32v min(f32v a, f32v b) { return _mm256_min_ps(a, b); }
 inline f32v abs(f32v v) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), v); }
 inline f32v set_sign(f32v v) { return _mm256_or_ps(v, _mm256_set1_ps(-0.0f)); }
 inline f32v keep_first(f32v v, int n) { return _mm256_and_ps(v, _mm256_castsi256_ps(first_lanes(n))); }
+// Lanes that are, by turns, sums of lanes of a and of b.
+inline f32v interleaved_sum(f32v a, f32v b) { return _mm256_add_ps(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b)); }
 inline bool any_less(f32v a, f32v b) { return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_LT_OQ)) != 0; }
 inline f32v if_less(f32v a, f32v b, f32v then, f32v otherwise) {
     return _mm256_blendv_ps(otherwise, then, _mm256_cmp_ps(a, b, _CMP_LT_OQ));
@@ -59,9 +61,9 @@ inline f32v to_f32(f64v low, f64v high) {
 inline f64v add(f64v a, f64v b) { return _mm256_add_pd(a, b); }
 inline f64v sub(f64v a, f64v b) { return _mm256_sub_pd(a, b); }
 inline f64v mul(f64v a, f64v b) { return _mm256_mul_pd(a, b); }
-inline double sum(f64v v) {
-    const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
-    return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
+// The sum of the even lanes and the sum of the odd lanes.
+inline void store_two_sums(double *p, f64v v) {
+    _mm_storeu_pd(p, _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1)));
 }
 
 // 16-bit elements: AVX2 masks whole 32-bit lanes only, so tails pass through a small buffer.
@@ -80,6 +82,7 @@ inline void store_16(uint16_t *p, __m128i v) { _mm_storeu_si128(reinterpret_cast
 inline void stream_16(uint16_t *p, __m128i v) { _mm_stream_si128(reinterpret_cast<__m128i *>(p), v); }
 
 // float16
+inline float get_f16(uint16_t h) { return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(h))); }
 inline __m128i to_f16(f32v v) { return _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 inline f32v load_f16(const uint16_t *p) { return _mm256_cvtph_ps(load_16(p)); }
 inline f32v load_f16_first(const uint16_t *p, int n) { return _mm256_cvtph_ps(load_first_16(p, n)); }
@@ -91,20 +94,27 @@ inline void stream_f16(uint16_t *p, f32v v) { stream_16(p, to_f16(v)); }
 inline f32v from_bf16(__m128i h) {
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(h), 16));
 }
-inline __m128i to_bf16(f32v v) {
-    const __m256i bits = _mm256_castps_si256(v);
+inline __m256i round_bf16(__m256i bits) { // right for all but NaN
     const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
-    const __m256i rounded = _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), odd);
+    return _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), odd);
+}
+inline __m128i upper_halves(__m256i v) {
+    const __m256i high = _mm256_srli_epi32(v, 16);
+    return _mm_packus_epi32(_mm256_castsi256_si128(high), _mm256_extracti128_si256(high, 1));
+}
+inline __m128i number_to_bf16(f32v v) { return upper_halves(round_bf16(_mm256_castps_si256(v))); }
+inline __m128i to_bf16(f32v v) {
+    const __m256i rounded = round_bf16(_mm256_castps_si256(v));
     const __m256 quiet = _mm256_or_ps(v, _mm256_castsi256_ps(_mm256_set1_epi32(0x400000)));
     const __m256 result = _mm256_blendv_ps(_mm256_castsi256_ps(rounded), quiet, _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
-    const __m256i high = _mm256_srli_epi32(_mm256_castps_si256(result), 16);
-    return _mm_packus_epi32(_mm256_castsi256_si128(high), _mm256_extracti128_si256(high, 1));
+    return upper_halves(_mm256_castps_si256(result));
 }
 inline f32v load_bf16(const uint16_t *p) { return from_bf16(load_16(p)); }
 inline f32v load_bf16_first(const uint16_t *p, int n) { return from_bf16(load_first_16(p, n)); }
 inline void store_bf16(uint16_t *p, f32v v) { store_16(p, to_bf16(v)); }
 inline void store_bf16_first(uint16_t *p, f32v v, int n) { store_first_16(p, to_bf16(v), n); }
-inline void stream_bf16(uint16_t *p, f32v v) { stream_16(p, to_bf16(v)); }
+inline void store_bf16_number(uint16_t *p, f32v v) { store_16(p, number_to_bf16(v)); }
+inline void stream_bf16_number(uint16_t *p, f32v v) { stream_16(p, number_to_bf16(v)); }
 
 inline void stream_fence() { _mm_sfence(); }
 

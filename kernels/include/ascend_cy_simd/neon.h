@@ -46,6 +46,8 @@ inline f32v set_sign(f32v v) {
 inline f32v keep_first(f32v v, int n) {
     return vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(v), first_lanes(n)));
 }
+// Lanes that are, by turns, sums of lanes of a and of b.
+inline f32v interleaved_sum(f32v a, f32v b) { return vaddq_f32(vzip1q_f32(a, b), vzip2q_f32(a, b)); }
 inline bool any_less(f32v a, f32v b) { return vmaxvq_u32(vcltq_f32(a, b)) != 0; }
 inline f32v if_less(f32v a, f32v b, f32v then, f32v otherwise) { return vbslq_f32(vcltq_f32(a, b), then, otherwise); }
 inline bool any_differ(f32v a, f32v b) { return vminvq_u32(vceqq_f32(a, b)) == 0; }
@@ -63,7 +65,8 @@ inline f32v to_f32(f64v low, f64v high) { return vcvt_high_f32_f64(vcvt_f32_f64(
 inline f64v add(f64v a, f64v b) { return vaddq_f64(a, b); }
 inline f64v sub(f64v a, f64v b) { return vsubq_f64(a, b); }
 inline f64v mul(f64v a, f64v b) { return vmulq_f64(a, b); }
-inline double sum(f64v v) { return vaddvq_f64(v); }
+// The sum of the even lanes and the sum of the odd lanes.
+inline void store_two_sums(double *p, f64v v) { vst1q_f64(p, v); }
 
 // 16-bit elements
 inline uint16x4_t load_first_16(const uint16_t *p, int n) {
@@ -78,6 +81,7 @@ inline void store_first_16(uint16_t *p, uint16x4_t v, int n) {
 }
 
 // float16
+inline float get_f16(uint16_t h) { return vgetq_lane_f32(vcvt_f32_f16(vreinterpret_f16_u16(vdup_n_u16(h))), 0); }
 inline f32v from_f16(uint16x4_t h) { return vcvt_f32_f16(vreinterpret_f16_u16(h)); }
 inline uint16x4_t to_f16(f32v v) { return vreinterpret_u16_f16(vcvt_f16_f32(v)); }
 inline f32v load_f16(const uint16_t *p) { return from_f16(vld1_u16(p)); }
@@ -88,18 +92,21 @@ inline void stream_f16(uint16_t *p, f32v v) { store_f16(p, v); }
 
 // bfloat16
 inline f32v from_bf16(uint16x4_t h) { return vreinterpretq_f32_u32(vshll_n_u16(h, 16)); }
+inline uint32x4_t round_bf16(uint32x4_t bits) { // right for all but NaN
+    const uint32x4_t odd = vandq_u32(vshrq_n_u32(bits, 16), vdupq_n_u32(1));
+    return vaddq_u32(vaddq_u32(bits, vdupq_n_u32(0x7fff)), odd);
+}
 inline uint16x4_t to_bf16(f32v v) {
     const uint32x4_t bits = vreinterpretq_u32_f32(v);
-    const uint32x4_t odd = vandq_u32(vshrq_n_u32(bits, 16), vdupq_n_u32(1));
-    const uint32x4_t rounded = vaddq_u32(vaddq_u32(bits, vdupq_n_u32(0x7fff)), odd);
     const uint32x4_t quiet = vorrq_u32(bits, vdupq_n_u32(0x400000));
-    return vshrn_n_u32(vbslq_u32(vceqq_f32(v, v), rounded, quiet), 16);
+    return vshrn_n_u32(vbslq_u32(vceqq_f32(v, v), round_bf16(bits), quiet), 16);
 }
 inline f32v load_bf16(const uint16_t *p) { return from_bf16(vld1_u16(p)); }
 inline f32v load_bf16_first(const uint16_t *p, int n) { return from_bf16(load_first_16(p, n)); }
 inline void store_bf16(uint16_t *p, f32v v) { vst1_u16(p, to_bf16(v)); }
 inline void store_bf16_first(uint16_t *p, f32v v, int n) { store_first_16(p, to_bf16(v), n); }
-inline void stream_bf16(uint16_t *p, f32v v) { store_bf16(p, v); }
+inline void store_bf16_number(uint16_t *p, f32v v) { vst1_u16(p, vshrn_n_u32(round_bf16(vreinterpretq_u32_f32(v)), 16)); }
+inline void stream_bf16_number(uint16_t *p, f32v v) { store_bf16_number(p, v); }
 
 inline void stream_fence() {}
 

@@ -42,6 +42,10 @@ inline f32v min(f32v a, f32v b) { return each_f32([&](int i) { return a.lane[i] 
 inline f32v abs(f32v v) { return each_f32([&](int i) { return float_of(bits_of(v.lane[i]) & 0x7fffffffu); }); }
 inline f32v set_sign(f32v v) { return each_f32([&](int i) { return float_of(bits_of(v.lane[i]) | 0x80000000u); }); }
 inline f32v keep_first(f32v v, int n) { return each_f32([&](int i) { return i < n ? v.lane[i] : 0.0f; }); }
+// Lanes that are, by turns, sums of lanes of a and of b.
+inline f32v interleaved_sum(f32v a, f32v b) {
+    return each_f32([&](int i) { return i % 2 ? b.lane[i / 2] + b.lane[i / 2 + 2] : a.lane[i / 2] + a.lane[i / 2 + 2]; });
+}
 inline bool any_less(f32v a, f32v b) { return any_lane([&](int i) { return a.lane[i] < b.lane[i]; }); }
 inline f32v if_less(f32v a, f32v b, f32v then, f32v otherwise) {
     return each_f32([&](int i) { return a.lane[i] < b.lane[i] ? then.lane[i] : otherwise.lane[i]; });
@@ -70,9 +74,14 @@ inline f32v to_f32(f64v low, f64v high) {
 inline f64v add(f64v a, f64v b) { return each_f64([&](int i) { return a.lane[i] + b.lane[i]; }); }
 inline f64v sub(f64v a, f64v b) { return each_f64([&](int i) { return a.lane[i] - b.lane[i]; }); }
 inline f64v mul(f64v a, f64v b) { return each_f64([&](int i) { return a.lane[i] * b.lane[i]; }); }
-inline double sum(f64v v) { return v.lane[0] + v.lane[1]; }
+// The sum of the even lanes and the sum of the odd lanes.
+inline void store_two_sums(double *p, f64v v) {
+    p[0] = v.lane[0];
+    p[1] = v.lane[1];
+}
 
 // float16 and bfloat16
+inline float get_f16(uint16_t h) { return half_to_float(h); }
 inline f32v load_f16_first(const uint16_t *p, int n) {
     return each_f32([=](int i) { return i < n ? half_to_float(p[i]) : 0.0f; });
 }
@@ -90,7 +99,8 @@ inline void store_bf16_first(uint16_t *p, f32v v, int n) {
     for (int i = 0; i < n; ++i) p[i] = float_to_bf16(v.lane[i]);
 }
 inline void store_bf16(uint16_t *p, f32v v) { store_bf16_first(p, v, kLanes); }
-inline void stream_bf16(uint16_t *p, f32v v) { store_bf16(p, v); }
+inline void store_bf16_number(uint16_t *p, f32v v) { store_bf16(p, v); }
+inline void stream_bf16_number(uint16_t *p, f32v v) { store_bf16(p, v); }
 
 inline void stream_fence() {}
 

@@ -42,6 +42,8 @@ inline f32v min(f32v a, f32v b) { return _mm_min_ps(a, b); }
 inline f32v abs(f32v v) { return _mm_andnot_ps(_mm_set1_ps(-0.0f), v); }
 inline f32v set_sign(f32v v) { return _mm_or_ps(v, _mm_set1_ps(-0.0f)); }
 inline f32v keep_first(f32v v, int n) { return _mm_and_ps(v, _mm_castsi128_ps(first_lanes(n))); }
+// Lanes that are, by turns, sums of lanes of a and of b.
+inline f32v interleaved_sum(f32v a, f32v b) { return _mm_add_ps(_mm_unpacklo_ps(a, b), _mm_unpackhi_ps(a, b)); }
 inline bool any_less(f32v a, f32v b) { return _mm_movemask_ps(_mm_cmplt_ps(a, b)) != 0; }
 inline f32v if_less(f32v a, f32v b, f32v then, f32v otherwise) {
     const f32v less = _mm_cmplt_ps(a, b);
@@ -67,7 +69,8 @@ inline f32v to_f32(f64v low, f64v high) { return _mm_movelh_ps(_mm_cvtpd_ps(low)
 inline f64v add(f64v a, f64v b) { return _mm_add_pd(a, b); }
 inline f64v sub(f64v a, f64v b) { return _mm_sub_pd(a, b); }
 inline f64v mul(f64v a, f64v b) { return _mm_mul_pd(a, b); }
-inline double sum(f64v v) { return _mm_cvtsd_f64(_mm_add_sd(v, _mm_unpackhi_pd(v, v))); }
+// The sum of the even lanes and the sum of the odd lanes.
+inline void store_two_sums(double *p, f64v v) { _mm_storeu_pd(p, v); }
 
 // 16-bit elements: four at a time, in the low half of a register
 inline __m128i load_16(const uint16_t *p) { return _mm_loadl_epi64(reinterpret_cast<const __m128i *>(p)); }
@@ -92,6 +95,7 @@ inline __m128i narrow_16(__m128i v) {
 }
 
 // float16, as half_to_float and float_to_half above
+inline float get_f16(uint16_t h) { return half_to_float(h); }
 inline f32v from_f16(__m128i h) {
     const __m128i wide = _mm_unpacklo_epi16(h, _mm_setzero_si128());
     const __m128i sign = _mm_slli_epi32(_mm_and_si128(wide, _mm_set1_epi32(0x8000)), 16);
@@ -130,19 +134,23 @@ inline void stream_f16(uint16_t *p, f32v v) { stream_16(p, to_f16(v)); }
 
 // bfloat16
 inline f32v from_bf16(__m128i h) { return _mm_castsi128_ps(_mm_unpacklo_epi16(_mm_setzero_si128(), h)); }
+inline __m128i round_bf16(__m128i bits) { // right for all but NaN
+    const __m128i odd = _mm_and_si128(_mm_srli_epi32(bits, 16), _mm_set1_epi32(1));
+    return _mm_add_epi32(_mm_add_epi32(bits, _mm_set1_epi32(0x7fff)), odd);
+}
+inline __m128i number_to_bf16(f32v v) { return narrow_16(_mm_srli_epi32(round_bf16(_mm_castps_si128(v)), 16)); }
 inline __m128i to_bf16(f32v v) {
     const __m128i bits = _mm_castps_si128(v);
-    const __m128i odd = _mm_and_si128(_mm_srli_epi32(bits, 16), _mm_set1_epi32(1));
-    const __m128i rounded = _mm_add_epi32(_mm_add_epi32(bits, _mm_set1_epi32(0x7fff)), odd);
     const __m128i quiet = _mm_or_si128(bits, _mm_set1_epi32(0x400000));
     const __m128i nan = _mm_castps_si128(_mm_cmpunord_ps(v, v));
-    return narrow_16(_mm_srli_epi32(select(nan, quiet, rounded), 16));
+    return narrow_16(_mm_srli_epi32(select(nan, quiet, round_bf16(bits)), 16));
 }
 inline f32v load_bf16(const uint16_t *p) { return from_bf16(load_16(p)); }
 inline f32v load_bf16_first(const uint16_t *p, int n) { return from_bf16(load_first_16(p, n)); }
 inline void store_bf16(uint16_t *p, f32v v) { store_16(p, to_bf16(v)); }
 inline void store_bf16_first(uint16_t *p, f32v v, int n) { store_first_16(p, to_bf16(v), n); }
-inline void stream_bf16(uint16_t *p, f32v v) { stream_16(p, to_bf16(v)); }
+inline void store_bf16_number(uint16_t *p, f32v v) { store_16(p, number_to_bf16(v)); }
+inline void stream_bf16_number(uint16_t *p, f32v v) { stream_16(p, number_to_bf16(v)); }
 
 inline void stream_fence() { _mm_sfence(); }
 
