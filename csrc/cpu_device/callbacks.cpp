@@ -93,6 +93,7 @@ namespace {
 struct HostFunctionTask final : Task {
     HostFunctionTask(aclrtHostFunc function, void *argument) : function_(function), argument_(argument) {}
     const char *name() const override { return "host function"; }
+    uint64_t busy_ns() const override { return 0; }
 
     Step start(Stream &on) override
     {

@@ -30,6 +30,7 @@ struct PieceJob final : Job {
         : Job(static_cast<uint32_t>((size + piece_bytes - 1) / piece_bytes)), dst(static_cast<uint8_t *>(to)),
           src(static_cast<const uint8_t *>(from)), value(pattern), width(pattern_width), bytes(size)
     {
+        block_ns = copy_cost_ns(piece_bytes);
     }
 
     void run_block(uint32_t index) override
@@ -154,6 +155,7 @@ struct MoveTask final : Task {
 
     const char *name() const override { return src != nullptr ? "copy" : "fill"; }
     uint64_t cost_ns() const override { return link != 0 ? UNKNOWN_COST : copy_cost_ns(width * rows); }
+    uint64_t busy_ns() const override { return copy_cost_ns(width * rows); }
 
     Step start(Stream &on) override
     {

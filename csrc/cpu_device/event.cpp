@@ -45,7 +45,8 @@ struct EventWaitTask final : WaitingTask {
         std::lock_guard<std::mutex> hold(event->lock);
         if (event->is_done(ticket) || cancelled.load(std::memory_order_seq_cst)) return Step::Done;
         event->waiting.push_back(this);
-        on.blocked_on.store(event->recorder, std::memory_order_relaxed);
+        /* Who waits for this stream may help the other one, unless the wait may end before that is done. */
+        if (timeout_ns == 0) on.blocked_on.store(event->recorder, std::memory_order_relaxed);
         begin_timeout(on);
         return Step::Pending;
     }
@@ -307,8 +308,9 @@ aclError synchronize_event(Event &event, uint64_t deadline)
             do {
                 for (int i = 0; i < 64; ++i) cpu_relax();
                 over = done();
-            } while (!over && now_ns() < until && !(stream != nullptr && deadline == NO_DEADLINE && Pool::may_help(*stream)));
+            } while (!over && now_ns() < until && !(stream != nullptr && Pool::may_help(*stream)));
             if (over) break;
+            if (stream != nullptr && pool().help(*stream, target, deadline)) continue;
         }
         park_until(&event, std::min(deadline, give_up), done);
     }

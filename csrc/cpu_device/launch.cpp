@@ -49,13 +49,13 @@ struct KernelTask final : Task {
 
     KernelTask(Function *launched, uint32_t num_blocks, const void *bytes, size_t size, uint64_t expected_ns)
         : function(launched), desc(launched->desc), blocks(num_blocks), args(static_cast<const uint8_t *>(bytes)),
-          args_size(size), cost(expected_ns)
+          args_size(size), expected(expected_ns)
     {
     }
 
     KernelTask(KernelTask &&other) noexcept
         : Task(std::move(other)), function(other.function), desc(other.desc), blocks(other.blocks), args(other.args),
-          args_size(other.args_size), cost(other.cost), placeholders(other.placeholders),
+          args_size(other.args_size), expected(other.expected), queue_only(other.queue_only), placeholders(other.placeholders),
           num_placeholders(other.num_placeholders), args_on_device(other.args_on_device), timeout_us(other.timeout_us)
     {
         function->binary->launches_under_way.fetch_add(1);
@@ -69,7 +69,9 @@ struct KernelTask final : Task {
     }
 
     const char *name() const override { return desc->name; }
-    uint64_t cost_ns() const override { return cost; }
+    uint64_t cost_ns() const override { return queue_only ? UNKNOWN_COST : expected; }
+    uint64_t busy_ns() const override { return waits_between_blocks() ? 0 : expected; }
+    bool waits_between_blocks() const { return (desc->flags & ASCEND_KERNEL_BLOCKS_SYNCHRONIZE) != 0 && instances() > 1; }
     void *function_handle() const override { return function->handle(); }
     const void *arguments(uint32_t *size) const override
     {
@@ -121,8 +123,8 @@ struct KernelTask final : Task {
         LOG(LAUNCHES, "stream %d: kernel %s, %u blocks", on.id, desc->name, blocks);
         if (UNLIKELY(timeout_us != 0)) begin_timeout(on);
         uint32_t count = instances();
-        bool alone = count == 1 || cost <= TINY_NS;
-        if (UNLIKELY((desc->flags & ASCEND_KERNEL_BLOCKS_SYNCHRONIZE) != 0) && count > 1) {
+        bool alone = count == 1 || expected <= TINY_NS;
+        if (UNLIKELY(waits_between_blocks())) {
             stream = &on;
             job.reset(new BlockJob(this, count));
             if (run_gang(*job, count)) return Step::Pending;
@@ -135,7 +137,8 @@ struct KernelTask final : Task {
             return finished();
         }
         job.reset(new BlockJob(this, count));
-        job->eager = cost == UNKNOWN_COST || cost / count >= worth_waking_ns;
+        if (expected != UNKNOWN_COST) job->block_ns = expected / count;
+        job->eager = job->block_ns >= worth_waking_ns;
         Step step = pool().run(*job, &on);
         return step == Step::Done ? finished() : step;
     }
@@ -214,7 +217,8 @@ struct KernelTask final : Task {
     const uint32_t blocks;
     const uint8_t *args;
     const size_t args_size;
-    const uint64_t cost;
+    const uint64_t expected; /* duration on one thread, or UNKNOWN_COST */
+    bool queue_only = false; /* may not run in the calling thread however short it is */
     const aclrtPlaceHolderInfo *placeholders = nullptr;
     size_t num_placeholders = 0;
     bool args_on_device = false;
@@ -411,14 +415,11 @@ aclError launch(Function &function, uint32_t num_blocks, aclrtStream stream, con
         }
         bytes = patched;
     }
-    uint64_t cost = UNKNOWN_COST;
-    if (LIKELY(fits && function.desc->cost_ns != nullptr)) cost = function.desc->cost_ns(bytes, num_blocks);
-    if (UNLIKELY((function.desc->flags & ASCEND_KERNEL_BLOCKS_SYNCHRONIZE) != 0) &&
-        num_blocks * function.desc->instances_per_block > 1) {
-        cost = UNKNOWN_COST; /* the blocks need threads, hence the queue */
-    }
-    if (UNLIKELY(attributes.timeout_us != 0)) cost = UNKNOWN_COST; /* only queued kernels can be stopped */
-    KernelTask task(&function, num_blocks, bytes, block.size, cost);
+    uint64_t expected = UNKNOWN_COST;
+    if (LIKELY(function.desc->cost_ns != nullptr)) expected = function.desc->cost_ns(bytes, num_blocks);
+    KernelTask task(&function, num_blocks, bytes, block.size, expected);
+    /* Blocks that wait for each other need threads; only queued kernels can be stopped by a timer. */
+    task.queue_only = UNLIKELY(!fits || attributes.timeout_us != 0 || task.waits_between_blocks());
     task.placeholders = block.placeholders;
     task.num_placeholders = block.num_placeholders;
     task.timeout_us = attributes.timeout_us;
@@ -446,11 +447,11 @@ aclError launch_from_device(aclrtFuncHandle func_handle, uint32_t num_blocks, co
     if (function->binary->checks_pointers && !found.on_device()) {
         return fail(ACL_ERROR_RT_PARAM_INVALID, "kernel %s: args_data %p is no live device memory", function->desc->name, args_data);
     }
-    uint64_t cost = UNKNOWN_COST;
-    bool synchronizes = (function->desc->flags & ASCEND_KERNEL_BLOCKS_SYNCHRONIZE) != 0;
-    if (target->idle() && function->desc->cost_ns != nullptr && !synchronizes) cost = function->desc->cost_ns(args_data, num_blocks);
-    if (UNLIKELY(attributes.timeout_us != 0)) cost = UNKNOWN_COST;
-    KernelTask task(function, num_blocks, args_data, args_size, cost);
+    /* What is still on its way cannot be asked for its cost. */
+    bool readable = target->idle() && function->desc->cost_ns != nullptr;
+    uint64_t expected = readable ? function->desc->cost_ns(args_data, num_blocks) : UNKNOWN_COST;
+    KernelTask task(function, num_blocks, args_data, args_size, expected);
+    task.queue_only = attributes.timeout_us != 0 || task.waits_between_blocks();
     task.args_on_device = true;
     task.timeout_us = attributes.timeout_us;
     return submit(*target, std::move(task));

@@ -38,12 +38,13 @@ constexpr size_t huge_page = size_t{2} << 20;
 /* From here on memory comes from mmap, aligned for huge pages. */
 constexpr size_t map_threshold = size_t{1} << 20;
 
+/* The last answers a thread got. In static TLS like ThreadState, since every copy asks. */
 struct Remembered {
     uint64_t generation;
     Allocation allocation;
 };
-thread_local Remembered remembered[2];
-thread_local unsigned remembered_next;
+__attribute__((tls_model("initial-exec"))) __thread Remembered remembered[2] = {};
+__attribute__((tls_model("initial-exec"))) __thread unsigned remembered_next = 0;
 
 const char *kind_name(MemoryKind kind)
 {

@@ -15,7 +15,19 @@
 namespace acl_cpu {
 
 namespace {
+
 thread_local bool t_is_worker = false;
+/* Until when a helping thread has time. */
+thread_local uint64_t t_deadline = NO_DEADLINE;
+
+} // namespace
+
+bool Pool::has_time_for(uint64_t duration_ns)
+{
+    if (LIKELY(t_deadline == NO_DEADLINE)) return true;
+    if (duration_ns == UNKNOWN_COST) return false;
+    uint64_t now = now_ns();
+    return now < t_deadline && duration_ns <= (t_deadline - now) / 4;
 }
 
 Pool &pool()
@@ -97,6 +109,12 @@ void Pool::update_hint()
 void Pool::open(Job &job, Stream *owner)
 {
     std::unique_lock<std::mutex> hold(lock_);
+    if (!job.eager) {
+        /* One job of short blocks does not repay a wake-up; a series does, since who is awake stays so in between. */
+        uint64_t now = now_ns();
+        job.eager = job.block_ns >= WORTH_SHARING_NS && now - last_small_ns_ < 2 * SPIN_NS;
+        last_small_ns_ = now;
+    }
     job.participants_.store(1, std::memory_order_relaxed);
     job.owner_ = owner;
     job.open_ = true;
@@ -126,17 +144,20 @@ void Pool::close(Job &job)
     close_locked(job);
 }
 
-/* A worker leaves a job between blocks when a stream would have to wait for an executor otherwise, if somebody stays
- * behind to finish the job; at exit it leaves in any case, and who still waits for the job finishes it. */
-bool Pool::give_way(Job &job)
+/* A thread leaves a job between blocks: a worker when a stream would have to wait for an executor otherwise and somebody
+ * stays behind to finish the job; anybody who insists, because the process exits or its time is up. What is left is then
+ * for others to find. */
+bool Pool::give_way(Job &job, bool insists)
 {
-    std::lock_guard<std::mutex> hold(lock_);
+    std::unique_lock<std::mutex> hold(lock_);
     if (!job.open_) return false;
     bool needed = ready_count_.load(std::memory_order_relaxed) > spinning_;
-    if (!stopping() && !(needed && job.participants_.load(std::memory_order_relaxed) > 1)) return false;
+    if (!insists && !(needed && job.participants_.load(std::memory_order_relaxed) > 1)) return false;
     /* The job is open, so nobody has found its blocks used up yet: who stays sees the number before leaving. */
     job.participants_.fetch_sub(1, std::memory_order_acq_rel);
+    job.eager = true;
     update_hint();
+    wake_for(hold);
     return true;
 }
 
@@ -144,14 +165,15 @@ bool Pool::work_on(Job &job)
 {
     bool first = true;
     for (;;) {
-        if (UNLIKELY(t_is_worker && (others_wait() || stopping())) && give_way(job)) return false;
+        if (UNLIKELY(t_is_worker && (others_wait() || stopping())) && give_way(job, stopping())) return false;
+        if (UNLIKELY(t_deadline != NO_DEADLINE) && now_ns() >= t_deadline && give_way(job, true)) return false;
         uint32_t index = job.next_.fetch_add(1, std::memory_order_relaxed);
         if (index >= job.total) return true;
         job.run_block(index);
         if (first && !job.eager) {
-            /* More blocks than expected to be worth a wake-up are left: get help now. */
+            /* So many blocks are left that a wake-up pays after all. */
             first = false;
-            if (job.next_.load(std::memory_order_relaxed) < job.total) {
+            if (job.next_.load(std::memory_order_relaxed) + 2 < job.total) {
                 std::unique_lock<std::mutex> hold(lock_);
                 job.eager = true;
                 wake_for(hold);
@@ -314,13 +336,17 @@ bool Pool::may_help(const Stream &stream)
 bool Pool::help(Stream &stream, uint32_t target, uint64_t deadline)
 {
     if (!may_help(stream)) return false;
+    struct Deadline { /* for all that is called from here */
+        explicit Deadline(uint64_t until) { t_deadline = until; }
+        ~Deadline() { t_deadline = NO_DEADLINE; }
+    } scope(deadline);
     std::unique_lock<std::mutex> hold(lock_);
     Stream *candidate = &stream;
     /* Follow what the stream waits for; the chain is short, and a cycle (a deadlock of the user's) must end here. */
     for (int depth = 0; candidate != nullptr && depth < 16; ++depth) {
         bool own = candidate == &stream;
         if (candidate->ready.load(std::memory_order_relaxed)) {
-            if (deadline != NO_DEADLINE) return false;
+            if (!candidate->has_time_for_next()) return false;
             remove_ready(*candidate);
             update_hint();
             hold.unlock();
@@ -328,8 +354,8 @@ bool Pool::help(Stream &stream, uint32_t target, uint64_t deadline)
             return true;
         }
         Job *job = candidate->open_job.load(std::memory_order_relaxed);
-        if (job != nullptr && room(*job) != 0 && job->next_.load(std::memory_order_relaxed) < job->total) {
-            if (deadline != NO_DEADLINE) return false;
+        if (job != nullptr && room(*job) != 0) {
+            if (!has_time_for(job->block_ns)) return false;
             job->participants_.fetch_add(1, std::memory_order_relaxed);
             update_hint();
             hold.unlock();

@@ -28,6 +28,7 @@ public:
     virtual void blocks_done() = 0;
     /* Worth waking threads for: false for blocks that take less than waking one. */
     bool eager = true;
+    uint64_t block_ns = UNKNOWN_COST; /* expected duration of one block */
 
 protected:
     uint32_t total;
@@ -59,8 +60,10 @@ public:
     Step run(Job &job, Stream *owner);
 
     /* Executes work of the stream or of one that it waits for. False if there is nothing to do. With a deadline only
-     * work is taken that is expected to end long before. */
+     * work is begun that is expected to end long before. */
     bool help(Stream &stream, uint32_t target, uint64_t deadline);
+    /* Whether the calling thread has the time for work of this duration. */
+    static bool has_time_for(uint64_t duration_ns);
     /* Cheap hint for help(). */
     static bool may_help(const Stream &stream);
     /* Forgets the stream; it must be idle. */
@@ -80,7 +83,7 @@ private:
     /* False when the thread left before the blocks were used up, see give_way(). */
     bool work_on(Job &job);
     void leave(Job &job);
-    bool give_way(Job &job);
+    bool give_way(Job &job, bool insists);
     void push_ready(Stream &stream);
     void remove_ready(Stream &stream);
     void open(Job &job, Stream *owner);
@@ -97,6 +100,7 @@ private:
     Stream *first_ready_[priorities] = {};
     Stream *last_ready_[priorities] = {};
     Job *first_open_ = nullptr;
+    uint64_t last_small_ns_ = 0; /* when the last job of short blocks was opened */
     uint32_t started_ = 0;  /* threads alive */
     uint32_t sleeping_ = 0; /* of these, asleep and not yet told to wake */
     uint32_t tokens_ = 0;   /* wake-ups given and not yet taken */
@@ -114,6 +118,8 @@ Pool &pool();
 
 /* How long threads look for work before they sleep. */
 constexpr uint64_t SPIN_NS = 30000;
+/* Blocks shorter than this are done faster than a second thread has found them. */
+constexpr uint64_t WORTH_SHARING_NS = 2000;
 
 } // namespace acl_cpu
 #endif

@@ -161,6 +161,7 @@ struct ReportTask final : Task {
     }
 
     const char *name() const override { return "callback"; }
+    uint64_t busy_ns() const override { return 0; }
 
     Step start(Stream &on) override
     {

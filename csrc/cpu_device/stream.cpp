@@ -70,6 +70,12 @@ void Stream::append(Task *task)
     if (pending(before) == 0) pool().schedule(*this);
 }
 
+bool Stream::has_time_for_next()
+{
+    std::lock_guard<std::mutex> hold(lock);
+    return first == nullptr || Pool::has_time_for(first->busy_ns());
+}
+
 void Stream::execute(uint32_t target, bool has_target)
 {
     for (uint32_t rounds = 1;; ++rounds) {
@@ -94,7 +100,7 @@ void Stream::execute(uint32_t target, bool has_target)
         if (!finish(task)) return;
         /* Others get their turn, and a waiter does no more than what he waits for. */
         bool enough = has_target ? reached(target) : rounds >= 4 && pool().others_wait();
-        if (enough || (pool().stopping() && !has_target)) {
+        if (enough || (pool().stopping() && !has_target) || !has_time_for_next()) {
             pool().schedule(*this);
             return;
         }
@@ -200,9 +206,8 @@ Wait wait_for(Stream &stream, uint32_t target, uint64_t deadline)
             do {
                 for (int i = 0; i < 32 && !look; ++i) {
                     cpu_relax();
-                    look = stream.reached(target) ||
-                           (deadline == NO_DEADLINE && (stream.ready.load(std::memory_order_relaxed) ||
-                                                        stream.open_job.load(std::memory_order_relaxed) != nullptr));
+                    look = stream.reached(target) || stream.ready.load(std::memory_order_relaxed) ||
+                           stream.open_job.load(std::memory_order_relaxed) != nullptr;
                 }
             } while (!look && now_ns() < until);
             if (over()) continue;

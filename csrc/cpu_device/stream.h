@@ -126,6 +126,8 @@ struct Stream {
      * and hands on when a waiter's target is reached, or when other streams wait for an executor. */
     void execute(uint32_t target, bool has_target);
     void append(Task *task);
+    /* Whether the calling thread has the time for the first task. The stream is in the pool's hands. */
+    bool has_time_for_next();
     /* Records the failure of a task that ran. */
     void note_error(const Task &task);
 };

@@ -40,8 +40,10 @@ struct Task {
     /* Ask a started task to end early. True: it was only waiting, is withdrawn, and the caller must finish it. Called
      * with the stream's lock held, after `cancelled` was set. */
     virtual bool withdraw() { return false; }
-    /* Expected duration on one thread. */
+    /* Expected duration on one thread; UNKNOWN_COST also for what may not run in the calling thread. */
     virtual uint64_t cost_ns() const { return UNKNOWN_COST; }
+    /* How long start() may keep the thread that calls it: 0 for tasks that only wait for something. */
+    virtual uint64_t busy_ns() const { return cost_ns(); }
     /* For exception callbacks. */
     virtual void *function_handle() const { return nullptr; }
     virtual const void *arguments(uint32_t *size) const

@@ -20,6 +20,8 @@ struct WaitingTask : Task {
     explicit WaitingTask(uint64_t limit_ns) : timeout_ns(limit_ns) {}
     WaitingTask(WaitingTask &&other) noexcept : Task(std::move(other)), timeout_ns(other.timeout_ns) {}
 
+    uint64_t busy_ns() const override { return 0; }
+
     /* After the task entered the list, still under the lock. */
     void begin_timeout(Stream &on)
     {

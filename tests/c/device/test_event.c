@@ -215,15 +215,24 @@ static void timeouts(void)
     OK(aclrtCreateStream(&stream));
     OK(aclrtCreateStream(&other));
     OK(aclrtCreateEventExWithFlag(&event, ACL_EVENT_SYNC));
-    OK(run_with(sleeper, 1, stream, NULL, 1300000));
+    OK(run_with(sleeper, 1, stream, NULL, 20000000));
     OK(aclrtRecordEvent(event, stream));
     FAILS(107000, aclrtStreamWaitEventWithTimeout(other, event, -1));
     OK(aclrtStreamWaitEventWithTimeout(other, event, 1));
     double start = seconds();
     FAILS(107020, aclrtSynchronizeStream(other));
-    IN_TIME(seconds() - start > 0.9 && seconds() - start < 1.25);
-    OK(aclrtStreamWaitEventWithTimeout(other, event, 10));
+    double spent = seconds() - start;
+    CHECK(spent > 0.9 && spent < 10);
+    /* the same for waits that name no time */
+    OK(aclrtSetOpWaitTimeout(1));
+    OK(aclrtStreamWaitEvent(other, event));
+    OK(aclrtSetOpWaitTimeout(0));
+    FAILS(107020, aclrtSynchronizeStream(other));
+    /* a wait that is in time; aborting drops the record, which ends the waits for it */
+    OK(aclrtStreamWaitEventWithTimeout(other, event, 30));
+    OK(aclrtStreamAbort(stream));
     OK(aclrtSynchronizeStream(other));
+    FAILS(107023, aclrtSynchronizeEvent(event));
     OK(aclrtDestroyEvent(event));
     OK(aclrtDestroyStream(stream));
     OK(aclrtDestroyStream(other));
