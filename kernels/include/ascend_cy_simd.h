@@ -110,7 +110,8 @@ inline void copy_few(void *to, const void *from, size_t bytes) {
 namespace ascend_cy {
 namespace simd {
 
-// How the kernels see an element type: one type per dtype with the same static functions.
+// How the kernels see an element type: one type per dtype with the same static functions. The *_number forms are for
+// vectors that hold no NaN.
 struct Float32 {
     using type = float;
     static constexpr bool kNarrow = false; // as precise as the arithmetic
@@ -119,6 +120,7 @@ struct Float32 {
     static f32v load_first(const type *p, int n) { return load_f32_first(p, n); }
     static void store(type *p, f32v v) { store_f32(p, v); }
     static void store_first(type *p, f32v v, int n) { store_f32_first(p, v, n); }
+    static void stream(type *p, f32v v) { stream_f32(p, v); }
     static void store_number(type *p, f32v v) { store_f32(p, v); }
     static void stream_number(type *p, f32v v) { stream_f32(p, v); }
 };
@@ -133,6 +135,7 @@ struct Float16 {
     static f32v load_first(const type *p, int n) { return load_f16_first(p, n); }
     static void store(type *p, f32v v) { store_f16(p, v); }
     static void store_first(type *p, f32v v, int n) { store_f16_first(p, v, n); }
+    static void stream(type *p, f32v v) { stream_f16(p, v); }
     static void store_number(type *p, f32v v) { store_f16(p, v); }
     static void stream_number(type *p, f32v v) { stream_f16(p, v); }
 };
@@ -146,6 +149,7 @@ struct BFloat16 {
     static f32v load_first(const type *p, int n) { return load_bf16_first(p, n); }
     static void store(type *p, f32v v) { store_bf16(p, v); }
     static void store_first(type *p, f32v v, int n) { store_bf16_first(p, v, n); }
+    static void stream(type *p, f32v v) { stream_bf16(p, v); }
     static void store_number(type *p, f32v v) { store_bf16_number(p, v); }
     static void stream_number(type *p, f32v v) { stream_bf16_number(p, v); }
 };

@@ -61,6 +61,11 @@ inline f32v to_f32(f64v low, f64v high) {
 inline f64v add(f64v a, f64v b) { return _mm256_add_pd(a, b); }
 inline f64v sub(f64v a, f64v b) { return _mm256_sub_pd(a, b); }
 inline f64v mul(f64v a, f64v b) { return _mm256_mul_pd(a, b); }
+// The sum of all lanes.
+inline double sum(f64v v) {
+    const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
+}
 // The sum of the even lanes and the sum of the odd lanes.
 inline void store_two_sums(double *p, f64v v) {
     _mm_storeu_pd(p, _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1)));
@@ -113,6 +118,8 @@ inline f32v load_bf16(const uint16_t *p) { return from_bf16(load_16(p)); }
 inline f32v load_bf16_first(const uint16_t *p, int n) { return from_bf16(load_first_16(p, n)); }
 inline void store_bf16(uint16_t *p, f32v v) { store_16(p, to_bf16(v)); }
 inline void store_bf16_first(uint16_t *p, f32v v, int n) { store_first_16(p, to_bf16(v), n); }
+inline void stream_bf16(uint16_t *p, f32v v) { stream_16(p, to_bf16(v)); }
+// The same for vectors that hold no NaN.
 inline void store_bf16_number(uint16_t *p, f32v v) { store_16(p, number_to_bf16(v)); }
 inline void stream_bf16_number(uint16_t *p, f32v v) { stream_16(p, number_to_bf16(v)); }
 

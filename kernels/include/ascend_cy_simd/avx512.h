@@ -55,6 +55,12 @@ inline f32v to_f32(f64v low, f64v high) {
 inline f64v add(f64v a, f64v b) { return _mm512_add_pd(a, b); }
 inline f64v sub(f64v a, f64v b) { return _mm512_sub_pd(a, b); }
 inline f64v mul(f64v a, f64v b) { return _mm512_mul_pd(a, b); }
+// The sum of all lanes.
+inline double sum(f64v v) {
+    const __m256d four = _mm256_add_pd(_mm512_castpd512_pd256(v), _mm512_extractf64x4_pd(v, 1));
+    const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
+}
 // The sum of the even lanes and the sum of the odd lanes.
 inline void store_two_sums(double *p, f64v v) {
     const __m256d four = _mm256_add_pd(_mm512_castpd512_pd256(v), _mm512_extractf64x4_pd(v, 1));
@@ -99,6 +105,8 @@ inline __m256i to_bf16(f32v v) {
 }
 inline void store_bf16(uint16_t *p, f32v v) { _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), to_bf16(v)); }
 inline void store_bf16_first(uint16_t *p, f32v v, int n) { _mm256_mask_storeu_epi16(p, first_lanes(n), to_bf16(v)); }
+inline void stream_bf16(uint16_t *p, f32v v) { _mm256_stream_si256(reinterpret_cast<__m256i *>(p), to_bf16(v)); }
+// The same for vectors that hold no NaN.
 inline void store_bf16_number(uint16_t *p, f32v v) {
     _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), number_to_bf16(v));
 }

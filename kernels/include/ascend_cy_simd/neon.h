@@ -65,6 +65,8 @@ inline f32v to_f32(f64v low, f64v high) { return vcvt_high_f32_f64(vcvt_f32_f64(
 inline f64v add(f64v a, f64v b) { return vaddq_f64(a, b); }
 inline f64v sub(f64v a, f64v b) { return vsubq_f64(a, b); }
 inline f64v mul(f64v a, f64v b) { return vmulq_f64(a, b); }
+// The sum of all lanes.
+inline double sum(f64v v) { return vaddvq_f64(v); }
 // The sum of the even lanes and the sum of the odd lanes.
 inline void store_two_sums(double *p, f64v v) { vst1q_f64(p, v); }
 
@@ -105,6 +107,8 @@ inline f32v load_bf16(const uint16_t *p) { return from_bf16(vld1_u16(p)); }
 inline f32v load_bf16_first(const uint16_t *p, int n) { return from_bf16(load_first_16(p, n)); }
 inline void store_bf16(uint16_t *p, f32v v) { vst1_u16(p, to_bf16(v)); }
 inline void store_bf16_first(uint16_t *p, f32v v, int n) { store_first_16(p, to_bf16(v), n); }
+inline void stream_bf16(uint16_t *p, f32v v) { store_bf16(p, v); }
+// The same for vectors that hold no NaN.
 inline void store_bf16_number(uint16_t *p, f32v v) { vst1_u16(p, vshrn_n_u32(round_bf16(vreinterpretq_u32_f32(v)), 16)); }
 inline void stream_bf16_number(uint16_t *p, f32v v) { store_bf16_number(p, v); }
 

@@ -74,6 +74,8 @@ inline f32v to_f32(f64v low, f64v high) {
 inline f64v add(f64v a, f64v b) { return each_f64([&](int i) { return a.lane[i] + b.lane[i]; }); }
 inline f64v sub(f64v a, f64v b) { return each_f64([&](int i) { return a.lane[i] - b.lane[i]; }); }
 inline f64v mul(f64v a, f64v b) { return each_f64([&](int i) { return a.lane[i] * b.lane[i]; }); }
+// The sum of all lanes.
+inline double sum(f64v v) { return v.lane[0] + v.lane[1]; }
 // The sum of the even lanes and the sum of the odd lanes.
 inline void store_two_sums(double *p, f64v v) {
     p[0] = v.lane[0];
@@ -99,6 +101,8 @@ inline void store_bf16_first(uint16_t *p, f32v v, int n) {
     for (int i = 0; i < n; ++i) p[i] = float_to_bf16(v.lane[i]);
 }
 inline void store_bf16(uint16_t *p, f32v v) { store_bf16_first(p, v, kLanes); }
+inline void stream_bf16(uint16_t *p, f32v v) { store_bf16(p, v); }
+// The same for vectors that hold no NaN.
 inline void store_bf16_number(uint16_t *p, f32v v) { store_bf16(p, v); }
 inline void stream_bf16_number(uint16_t *p, f32v v) { store_bf16(p, v); }
 

@@ -69,6 +69,8 @@ inline f32v to_f32(f64v low, f64v high) { return _mm_movelh_ps(_mm_cvtpd_ps(low)
 inline f64v add(f64v a, f64v b) { return _mm_add_pd(a, b); }
 inline f64v sub(f64v a, f64v b) { return _mm_sub_pd(a, b); }
 inline f64v mul(f64v a, f64v b) { return _mm_mul_pd(a, b); }
+// The sum of all lanes.
+inline double sum(f64v v) { return _mm_cvtsd_f64(_mm_add_sd(v, _mm_unpackhi_pd(v, v))); }
 // The sum of the even lanes and the sum of the odd lanes.
 inline void store_two_sums(double *p, f64v v) { _mm_storeu_pd(p, v); }
 
@@ -149,6 +151,8 @@ inline f32v load_bf16(const uint16_t *p) { return from_bf16(load_16(p)); }
 inline f32v load_bf16_first(const uint16_t *p, int n) { return from_bf16(load_first_16(p, n)); }
 inline void store_bf16(uint16_t *p, f32v v) { store_16(p, to_bf16(v)); }
 inline void store_bf16_first(uint16_t *p, f32v v, int n) { store_first_16(p, to_bf16(v), n); }
+inline void stream_bf16(uint16_t *p, f32v v) { stream_16(p, to_bf16(v)); }
+// The same for vectors that hold no NaN.
 inline void store_bf16_number(uint16_t *p, f32v v) { store_16(p, number_to_bf16(v)); }
 inline void stream_bf16_number(uint16_t *p, f32v v) { stream_16(p, number_to_bf16(v)); }
 
