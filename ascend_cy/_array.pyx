@@ -564,17 +564,17 @@ cdef class DeviceArray:
         stream : Stream, optional
             The thread's current stream by default. It is ordered behind the array's earlier users.
 
-        Notes
-        -----
-        From another DeviceArray and from pinned memory the copy is only enqueued (pinned memory is kept alive and must
-        not be changed until it has passed); from ordinary host memory it waits until the source may be changed.
-
         Raises
         ------
         TypeError
             If the dtype differs; nothing is converted silently.
         ValueError
             If the shape differs, or the array is closed or read-only.
+
+        Notes
+        -----
+        From another DeviceArray and from pinned memory the copy is only enqueued (pinned memory is kept alive and must
+        not be changed until it has passed); from ordinary host memory it waits until the source may be changed.
         """
         cdef void *box
         check_open(self)
@@ -599,14 +599,14 @@ cdef class DeviceArray:
         stream : Stream, optional
             The thread's current stream by default. It is ordered behind the array's earlier users.
 
-        Notes
-        -----
-        Into another DeviceArray the copy is only enqueued; into host memory it waits until the data is there.
-
         Raises
         ------
         TypeError, ValueError
             As for :meth:`copy_from`.
+
+        Notes
+        -----
+        Into another DeviceArray the copy is only enqueued; into host memory it waits until the data is there.
         """
         if isinstance(target, DeviceArray):
             target.copy_from(self, stream)

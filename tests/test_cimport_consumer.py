@@ -131,20 +131,20 @@ def test_bad_arguments(plain):
     gone = ascend_cy.Stream()
     gone.close()
     cases = [
-        ((x, ramp(5), None, np.empty((3, 4), "f4"), 1e-5), {}, ValueError, r"gamma must have shape \(4,\).*got \(5,\)"),
-        ((x, None, ramp(3), np.empty((3, 4), "f4"), 1e-5), {}, ValueError, r"beta must have shape \(4,\).*got \(3,\)"),
-        ((x, ramp(0), None, np.empty((3, 4), "f4"), 1e-5), {}, ValueError, r"gamma"),
-        ((x, w, w, np.empty((4, 3), "f4"), 1e-5), {}, ValueError, r"out must "),
-        ((x, w, w, np.empty((2, 4), "f4"), 1e-5), {}, ValueError, r"out must "),
-        ((x, w, w, np.empty((3, 4), "f4"), -1.0), {}, ValueError, r"eps must be finite and not negative, got -1"),
-        ((x, w, w, np.empty((3, 4), "f4"), np.nan), {}, ValueError, r"eps must be finite and not negative, got nan"),
-        ((x, w, w, np.empty((3, 4), "f4"), np.inf), {}, ValueError, r"eps must be finite"),
-        ((None, w, w, np.empty((3, 4), "f4"), 1e-5), {}, TypeError, r"x must be an array, got None"),
+        ((x, ramp(5), None, np.zeros((3, 4), "f4"), 1e-5), {}, ValueError, r"gamma must have shape \(4,\).*got \(5,\)"),
+        ((x, None, ramp(3), np.zeros((3, 4), "f4"), 1e-5), {}, ValueError, r"beta must have shape \(4,\).*got \(3,\)"),
+        ((x, ramp(0), None, np.zeros((3, 4), "f4"), 1e-5), {}, ValueError, r"gamma"),
+        ((x, w, w, np.zeros((4, 3), "f4"), 1e-5), {}, ValueError, r"out must "),
+        ((x, w, w, np.zeros((2, 4), "f4"), 1e-5), {}, ValueError, r"out must "),
+        ((x, w, w, np.zeros((3, 4), "f4"), -1.0), {}, ValueError, r"eps must be finite and not negative, got -1"),
+        ((x, w, w, np.zeros((3, 4), "f4"), np.nan), {}, ValueError, r"eps must be finite and not negative, got nan"),
+        ((x, w, w, np.zeros((3, 4), "f4"), np.inf), {}, ValueError, r"eps must be finite"),
+        ((None, w, w, np.zeros((3, 4), "f4"), 1e-5), {}, TypeError, r"x must be an array, got None"),
         ((x, w, w, None, 1e-5), {}, TypeError, r"out must be an array, got None"),
         ((memory[4:16].reshape(3, 4), None, None, memory[8:20].reshape(3, 4), 1e-5), {}, ValueError, r"out overlaps x"),
         ((x, memory[4:8], None, memory[4:16].reshape(3, 4), 1e-5), {}, ValueError, r"out .*gamma"),
         ((x, None, memory[7:11], memory[8:20].reshape(3, 4), 1e-5), {}, ValueError, r"out .*beta"),
-        ((x, w, w, np.empty((3, 4), "f4"), 1e-5), {"stream": gone}, ValueError, r"stream is closed"),
+        ((x, w, w, np.zeros((3, 4), "f4"), 1e-5), {"stream": gone}, ValueError, r"stream is closed"),
     ]
     live = ascend_cy.live_objects()
     for args, kwargs, kind, message in cases:

@@ -139,11 +139,7 @@ def sections(text: str) -> dict[str, str]:
     return result
 
 
-NOTES_FIRST = pytest.mark.xfail(strict=True, reason="Notes stands before Raises")
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=NOTES_FIRST) if name in ("DeviceArray.copy_from", "DeviceArray.copy_to")
-                                  else name for name in OBJECTS])
+@pytest.mark.parametrize("name", OBJECTS)
 def test_docstring(name):
     text = docstring(name)
     assert text, f"{name} has no docstring"
@@ -249,7 +245,6 @@ def mypy_config(tmp_path_factory):
     return config
 
 
-@pytest.mark.xfail(strict=True, reason="the stub lets special methods be called by keyword")
 def test_stubs_agree_with_the_code(mypy_config, tmp_path):
     allowed = tmp_path / "allowed.txt"
     # What the interpreter and Cython add to a class; private modules and tools.
