@@ -63,7 +63,11 @@ bool dropped_is_idle(Stream *stream) noexcept
 {
     if (stream->dropped_mark == nullptr) {
         DeviceScope scope(stream->device);
-        if (scope.error() != ACL_SUCCESS || mark_stream(stream->device, stream->handle, &stream->dropped_mark) != 0)
+        aclrtStreamStatus status = ACL_STREAM_STATUS_NOT_READY;
+        if (scope.error() != ACL_SUCCESS || ACY_CALL(aclrtStreamQuery, stream->handle, &status) != ACL_SUCCESS ||
+            status == ACL_STREAM_STATUS_COMPLETE) // a stream that reports an error has nothing running either
+            return scope.error() == ACL_SUCCESS;
+        if (mark_stream(stream->device, stream->handle, &stream->dropped_mark) != ACL_SUCCESS)
             return false;
     }
     if (!mark_passed(stream->dropped_mark))

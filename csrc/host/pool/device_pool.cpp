@@ -33,6 +33,7 @@ void DevicePool::drop_object(Block *object) noexcept
 {
     object->state = Block::State::Idle;
     object->foreign = false;
+    object->on_release = nullptr;
     object->pointer = nullptr;
     object->bytes = 0;
     object->stream = nullptr;

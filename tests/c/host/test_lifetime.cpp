@@ -130,6 +130,16 @@ TEST(shutdown_ends_everything)
     OK(ascend_cy_event_create(0, 0, &event));
     void *pinned = nullptr;
     OK(ascend_cy_pinned_alloc(100, &pinned));
+    // Objects of wrapped memory are used again for other buffers, without their owner.
+    int early = 0;
+    ascend_cy_buffer_t *others[64];
+    for (ascend_cy_buffer_t *&other : others)
+        OK(ascend_cy_buffer_wrap(&early, 4, stream, [](void *n) { ++*static_cast<int *>(n); }, &early, &other));
+    for (ascend_cy_buffer_t *other : others)
+        ascend_cy_buffer_release(other);
+    CHECK_EQ(early, 64);
+    for (ascend_cy_buffer_t *&other : others)
+        other = make(1000, stream);
     int count = 0;
     ascend_cy_buffer_t *wrapped = nullptr;
     OK(ascend_cy_buffer_wrap(&count, 4, stream, [](void *n) { ++*static_cast<int *>(n); }, &count, &wrapped));
@@ -141,6 +151,9 @@ TEST(shutdown_ends_everything)
     ascend_cy_buffer_release(buffer);
     ascend_cy_buffer_release(wrapped);
     CHECK_EQ(count, 1);
+    for (ascend_cy_buffer_t *other : others)
+        ascend_cy_buffer_release(other);
+    CHECK_EQ(early, 64);
     ascend_cy_event_release(event);
     ascend_cy_pinned_free(pinned);
     ascend_cy_stream_release(stream);
