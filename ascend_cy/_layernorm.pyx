@@ -241,6 +241,11 @@ cdef object layernorm_host(object x, object gamma, object beta, double eps, int 
     return (out, mean, rstd) if return_stats else out
 
 
+cdef inline bint may_meet(DeviceArray weight, const void *out, size_t nbytes) noexcept nogil:
+    # A cheap answer for contiguous weights; others are looked at closely.
+    return not weight.contiguous or ranges_meet(out, nbytes, weight.data, weight.nbytes_())
+
+
 cdef object layernorm_device_arrays(object x, object gamma, object beta, double eps, int normalized_ndim, object out,
                                     bint return_stats, void *stream):
     cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>stream
@@ -251,6 +256,7 @@ cdef object layernorm_device_arrays(object x, object gamma, object beta, double 
     cdef DeviceArray shift = None
     cdef DeviceArray result
     cdef ascend_cy_buffer_t *buffers[4]
+    cdef size_t nbytes
     cdef int code
     buffers[0] = buffers[1] = buffers[2] = buffers[3] = NULL
     # Everything is checked on what was passed before anything is enqueued, copies of strided inputs included.
@@ -272,9 +278,14 @@ cdef object layernorm_device_arrays(object x, object gamma, object beta, double 
         check_out(&x_operand, "x", &out_operand)
         if (<DeviceArray>out).readonly:
             raise ValueError("out is read-only")
-        refuse_device_overlap(<DeviceArray>out, <DeviceArray>x, "x", True)
-        refuse_device_overlap(<DeviceArray>out, <DeviceArray>gamma, "gamma", False)
-        refuse_device_overlap(<DeviceArray>out, <DeviceArray>beta, "beta", False)
+        nbytes = job.rows * job.cols * itemsize_of(job.code)
+        if (not (<DeviceArray>out).contiguous or not (<DeviceArray>x).contiguous
+                or (out_operand.data != x_operand.data and ranges_meet(out_operand.data, nbytes, x_operand.data, nbytes))
+                or (gamma is not None and may_meet(<DeviceArray>gamma, out_operand.data, nbytes))
+                or (beta is not None and may_meet(<DeviceArray>beta, out_operand.data, nbytes))):
+            refuse_device_overlap(<DeviceArray>out, <DeviceArray>x, "x", True)
+            refuse_device_overlap(<DeviceArray>out, <DeviceArray>gamma, "gamma", False)
+            refuse_device_overlap(<DeviceArray>out, <DeviceArray>beta, "beta", False)
     result = <DeviceArray>out if out is not None else new_array(x_operand.rank, x_operand.shape, x_operand.code, box)
     if return_stats:
         mean = new_array(x_operand.rank - normalized_ndim, x_operand.shape, ACL_FLOAT, box)
