@@ -13,8 +13,8 @@ from ascend_cy._intake cimport (Operand, array_of, check_device_argument, check_
                                 refuse_host_overlap, refuse_mixed, refuse_overlap, same_shape, shape_of, take_device, take_host,
                                 take_out)
 from ascend_cy._shape cimport MAX_DIMS
-from ascend_cy._staging cimport FEW_ELEMENTS, room_on_device, settle_host_call, to_device, to_host
-from ascend_cy._status cimport check, wait_stream
+from ascend_cy._staging cimport FEW_ELEMENTS, room_on_device, settle_host_call, settle_views, to_device, to_host
+from ascend_cy._status cimport check
 from ascend_cy._stream cimport Stream, enter_stream, stream_box
 
 import numpy as np
@@ -102,20 +102,10 @@ cdef int enqueue_layernorm(const LayerNorm *job, bint unified, ascend_cy_stream_
 cdef int run_layernorm(const LayerNorm *job, void *stream) except -1 nogil:
     """A call on host memory, from code without the GIL; complete on return."""
     cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>stream
-    cdef const ascend_cy_device_info_t *info
-    cdef bint passed = False
     if job.rows == 0 or job.cols == 0:
         return 0
-    info = ascend_cy_device_info()
-    enqueue_layernorm(job, info.unified != 0, box)
-    try:
-        wait_stream(box)
-        passed = True
-    finally:
-        if not passed:
-            # Ctrl-C: the caller's memory must not be let go while a kernel may write to it.
-            ascend_cy_stream_synchronize(box, -1)
-    return 0
+    enqueue_layernorm(job, ascend_cy_device_info().unified != 0, box)
+    return settle_views(box)
 
 
 # ---- layernorm from Python ----

@@ -11,8 +11,8 @@ from ascend_cy._intake cimport (Operand, array_of, check_device_argument, check_
                                 describe_device, describe_open, refuse_device_overlap, refuse_host_overlap,
                                 refuse_mixed, refuse_overlap, shape_of, take_host_strided, take_out)
 from ascend_cy._shape cimport MAX_DIMS
-from ascend_cy._staging cimport FEW_ELEMENTS, room_on_device, settle_host_call, to_device, to_host
-from ascend_cy._status cimport check, wait_stream
+from ascend_cy._staging cimport FEW_ELEMENTS, room_on_device, settle_host_call, settle_views, to_device, to_host
+from ascend_cy._status cimport check
 from ascend_cy._stream cimport Stream, enter_stream, stream_box
 
 import numpy as np
@@ -380,7 +380,6 @@ cdef int run_views(void *a, const Py_ssize_t *a_strides, void *b, const Py_ssize
     cdef char *b_low = <char *>b
     cdef size_t a_span, b_span
     cdef bint unified = ascend_cy_device_info().unified != 0
-    cdef bint passed = False
     if m == 0 or n == 0:
         return 0
     if k != 0:
@@ -410,14 +409,9 @@ cdef int run_views(void *a, const Py_ssize_t *a_strides, void *b, const Py_ssize
     box = <ascend_cy_stream_t *>enter_stream(stream, &previous)
     try:
         enqueue_matmul(&job, unified, box)
-        wait_stream(box)
-        passed = True
+        return settle_views(box)
     finally:
-        if not passed:
-            # Ctrl-C: the caller's memory must not be let go while a kernel may write to it.
-            ascend_cy_stream_synchronize(box, -1)
         ascend_cy_stream_leave(previous)
-    return 0
 
 
 cdef int matmul_f32(const float[:, :] a, const float[:, :] b, float[:, ::1] out, Stream stream) except -1 nogil:

@@ -19,3 +19,6 @@ cdef int to_host(void *data, ascend_cy_buffer_t *buffer, size_t nbytes, ascend_c
 # Where the wait is interrupted, the arrays stay alive until the work has passed.
 cdef int settle_host_call(ascend_cy_stream_t *box, bint few, object a, object b, object c, object d, object e,
                           object f) except -1
+# The same for typed memoryviews, which cannot be kept alive from here: where the wait is interrupted, the exception is
+# raised once the work has passed.
+cdef int settle_views(ascend_cy_stream_t *box) except -1 nogil

@@ -55,3 +55,15 @@ cdef int settle_host_call(ascend_cy_stream_t *box, bint few, object a, object b,
             raise
     drop_passed()
     return 0
+
+
+cdef int settle_views(ascend_cy_stream_t *box) except -1 nogil:
+    cdef bint passed = False
+    try:
+        wait_stream(box)
+        passed = True
+    finally:
+        if not passed:
+            # Ctrl-C: the caller's memory must not be let go while a kernel may write to it.
+            ascend_cy_stream_synchronize(box, -1)
+    return 0

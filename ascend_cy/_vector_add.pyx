@@ -11,8 +11,8 @@ from ascend_cy._intake cimport (Operand, array_of, check_device_argument, check_
                                 describe_open, new_host_like, ranges_meet, refuse_device_overlap, refuse_host_overlap,
                                 refuse_mixed, refuse_overlap, same_shape, shape_of, take_device, take_host, take_out)
 from ascend_cy._shape cimport count_elements
-from ascend_cy._staging cimport FEW_ELEMENTS, room_on_device, settle_host_call, to_device, to_host
-from ascend_cy._status cimport check, wait_stream
+from ascend_cy._staging cimport FEW_ELEMENTS, room_on_device, settle_host_call, settle_views, to_device, to_host
+from ascend_cy._status cimport check
 from ascend_cy._stream cimport Stream, enter_stream, stream_box
 
 import numpy as np
@@ -242,7 +242,6 @@ cdef int run_views(const void *a, const void *b, Py_ssize_t b_size, void *out, P
     cdef ascend_cy_stream_t *box
     cdef void *previous
     cdef size_t nbytes = size * itemsize_of(code)
-    cdef bint passed = False
     if b_size != size or out_size != size:
         with gil:
             raise ValueError(f"a, b and out must have the same length, got {size}, {b_size} and {out_size}")
@@ -260,14 +259,9 @@ cdef int run_views(const void *a, const void *b, Py_ssize_t b_size, void *out, P
     box = <ascend_cy_stream_t *>enter_stream(stream, &previous)
     try:
         enqueue_vector_add(&job, ascend_cy_device_info().unified != 0, box)
-        wait_stream(box)
-        passed = True
+        return settle_views(box)
     finally:
-        if not passed:
-            # Ctrl-C: the caller's memory must not be let go while a kernel may write to it.
-            ascend_cy_stream_synchronize(box, -1)
         ascend_cy_stream_leave(previous)
-    return 0
 
 
 cdef int raise_none() except -1 nogil:
