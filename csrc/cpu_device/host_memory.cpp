@@ -47,11 +47,13 @@ aclError register_host(void *ptr, uint64_t size, bool mapped, bool pins)
     RETURN_IF_ERROR(require_context(&context));
     uintptr_t base = reinterpret_cast<uintptr_t>(ptr);
     uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-    if (base % page != 0 || size > UINTPTR_MAX - base) {
-        return fail(ACL_ERROR_RT_PARAM_INVALID, "ptr %p is not aligned to a page of %zu bytes", ptr, static_cast<size_t>(page));
-    }
     Allocation found;
     bool known = find_allocation(ptr, &found);
+    /* On an NPU memory of aclrtMallocHost starts at a page and passes this test, so here it may lie anywhere. */
+    bool may_lie_anywhere = known && found.kind == MemoryKind::Pinned;
+    if ((base % page != 0 && !may_lie_anywhere) || size > UINTPTR_MAX - base) {
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "ptr %p is not aligned to a page of %zu bytes", ptr, static_cast<size_t>(page));
+    }
     if (known && found.kind != MemoryKind::Pinned && found.kind != MemoryKind::Registered) {
         return fail(ACL_ERROR_RT_PARAM_INVALID, "ptr %p is device memory, only host memory can be registered", ptr);
     }
