@@ -37,7 +37,7 @@ typedef struct LayerNormArgs {
 // Bytes of x in one block. A smaller block is not worth the hop to another thread; a larger one leaves threads idle
 // at the end. Results do not depend on the split.
 #define LAYERNORM_CPU_LEAST_BLOCK_BYTES (32 * 1024)
-#define LAYERNORM_CPU_MOST_BLOCK_BYTES (256 * 1024)
+#define LAYERNORM_CPU_MOST_BLOCK_BYTES (1024 * 1024)
 #define LAYERNORM_CPU_MOST_BLOCKS 65535
 
 // Fills rows, cols, rows_per_block, tile_rows, tile_cols and inv_cols for the `cpu` kernels and returns the number of
