@@ -206,7 +206,6 @@ public:
     }
 
     bool checks() const { return checks_; }
-    bool strict() const { return strict_; }
     bool stopping() const { return stopping_; }
     CoreKind kind() const { return kind_; }
     uint32_t block() const { return block_; }
@@ -242,7 +241,6 @@ private:
     [[noreturn]] void Unordered(LocalMemory &memory, uint32_t offset, uint32_t length, const char *operand,
                                 const char *verb, Pipe other, Seq seq, const char *otherVerb);
     [[noreturn]] void Report(int32_t code, const char *format, va_list args);
-    void ReleasePeaks();
 
     static thread_local Core *current_;
 
@@ -253,7 +251,6 @@ private:
     uint64_t steps_ = 0;
     const volatile uint32_t *stop_ = nullptr;
     bool checks_ = true;
-    bool strict_ = false;
     bool stopping_ = false;
     Clock clocks_[kPipes];
     EventFlag flags_[static_cast<int>(HardEvent::MAX)][8];

@@ -5,7 +5,7 @@
 #define ASCENDC_SIM_SYNC_H
 
 #include "launch.h"
-#include "queue.h"
+#include "pipe.h"
 
 namespace AscendC {
 

@@ -5,7 +5,7 @@
 #ifndef ASCENDC_SIM_VECTOR_ENGINE_H
 #define ASCENDC_SIM_VECTOR_ENGINE_H
 
-#include "queue.h"
+#include "pipe.h"
 
 namespace AscendC::sim {
 
