@@ -262,17 +262,20 @@ def test_stubs_agree_with_the_code(mypy_config, tmp_path):
 
 
 TYPED = """
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import ascend_cy
 
-x: np.ndarray = ascend_cy.layernorm(np.ones((2, 3), np.float32))
+x: npt.NDArray[Any] = ascend_cy.layernorm(np.ones((2, 3), np.float32))
 d: ascend_cy.DeviceArray = ascend_cy.layernorm(ascend_cy.zeros((2, 3)))
 with ascend_cy.Stream() as stream:
     event: ascend_cy.Event = stream.record()
 y, mean, rstd = ascend_cy.layernorm(d, return_stats=True)
 view: ascend_cy.DeviceArray = d[0, ::2, None, ...]
 number: int = view.ptr
-host: np.ndarray = view.to_numpy()
+host: npt.NDArray[Any] = view.to_numpy()
 """
 
 
