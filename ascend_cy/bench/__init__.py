@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ascend_cy._cli_common import CliError
+from ascend_cy._cli_common import CliError, os_reason
 
 FORMAT = 1
 
@@ -39,6 +39,7 @@ BENCHMARKS = (
     Benchmark("enqueue", "enqueue on a busy stream beside PoCL"),
     Benchmark("allocation", "make and drop arrays beside NumPy, torch and pyopencl"),
     Benchmark("threads", "more workers, and more Python threads"),
+    Benchmark("instructions", "machine instructions of the hot paths; needs valgrind"),
 )
 
 
@@ -53,6 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="which benchmarks; all of them by default")
     parser.add_argument("--quick", action="store_true", help="few repeats and small work: a look, no figures to quote")
+    parser.add_argument(
+        "--peers",
+        metavar="NAME,…",
+        help="compare with these alone (torch, numba, pybind11 …), or with none; with all that are installed by default",
+    )
     parser.add_argument("--json", metavar="FILE", help="write the figures there too")
     parser.add_argument("--plot", metavar="FOLDER", help="draw plots there; needs matplotlib")
 
@@ -60,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure and print; 1 if a benchmark failed."""
     from ascend_cy.bench import _machine
+    from ascend_cy.bench._native import PEERS_VARIABLE
     from ascend_cy.bench._table import print_table
 
     known = {each.name: each for each in BENCHMARKS}
@@ -67,11 +74,17 @@ def run(arguments: argparse.Namespace) -> int:
         if name not in known:
             raise CliError(f"there is no benchmark {name!r}; there are {', '.join(known)}")
     chosen = [known[name] for name in dict.fromkeys(arguments.names)] or list(BENCHMARKS)
+    if arguments.json:
+        write(Path(arguments.json), "")  # now, not after ten minutes of work
     if arguments.plot:
         from ascend_cy.bench import _plots
 
         _plots.require()
-    words = ["ascend-cy", "bench", *arguments.names] + (["--quick"] if arguments.quick else [])
+    if arguments.peers is not None:
+        os.environ[PEERS_VARIABLE] = arguments.peers
+    words = ["ascend-cy", "bench", *arguments.names]
+    words += ["--quick"] if arguments.quick else []
+    words += ["--peers", arguments.peers] if arguments.peers is not None else []
     facts, versions = _machine.machine(), _machine.versions()
     report: dict[str, Any] = {
         "format": FORMAT,
@@ -98,18 +111,18 @@ def run(arguments: argparse.Namespace) -> int:
     report["seconds"] = time.monotonic() - start
     print(f"\nmeasured in {report['seconds']:.0f} s")
     if arguments.json:
-        write_json(Path(arguments.json), report)
+        write(Path(arguments.json), json.dumps(report, indent=1) + "\n")
     if arguments.plot:
         for file in _plots.draw(report, Path(arguments.plot)):
             print(file)
     return 1 if report["failed"] else 0
 
 
-def write_json(path: Path, report: dict[str, Any]) -> None:
+def write(path: Path, text: str) -> None:
     try:
-        path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise CliError(f"cannot write {path}: {error.strerror}") from None
+        raise CliError(f"cannot write {path}: {os_reason(error)}") from None
 
 
 def measure(benchmark: Benchmark, quick: bool, report: dict[str, Any]) -> list[dict[str, Any]]:

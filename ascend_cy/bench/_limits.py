@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import time
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -33,14 +34,7 @@ def copy_case(target: npt.NDArray[np.generic], source: npt.NDArray[np.generic], 
     for count in {1, threads}:
         for kind in range(sticks.bench_copy_kinds()):
             if sticks.bench_copy(to, origin, nbytes, kind, count, 1) >= 0:
-                cases.append(
-                    Case(
-                        "copy",
-                        lambda calls, kind=kind, count=count: sticks.bench_copy(
-                            to, origin, nbytes, kind, count, calls
-                        ),
-                    )
-                )
+                cases.append(Case("copy", partial(sticks.bench_copy, to, origin, nbytes, kind, count)))
     return fastest(cases)
 
 

@@ -23,9 +23,19 @@ import ascend_cy
 
 SOURCES = Path(__file__).parent / "native"
 
+# What --peers says, for the processes of the benchmarks.
+PEERS_VARIABLE = "ASCEND_CY_BENCH_PEERS"
+
 
 class Missing(Exception):
     """Something cannot be measured here; the message says why, in a few words."""
+
+
+def require_wanted(peer: str) -> None:
+    """`Missing` where the caller of the program did not ask for this peer."""
+    wanted = os.environ.get(PEERS_VARIABLE)
+    if wanted is not None and peer not in wanted.split(","):
+        raise Missing("not asked for")
 
 
 class Recipe(NamedTuple):
@@ -182,6 +192,7 @@ def peer_cpython() -> ModuleType:
 
 @cache
 def peer_pybind11() -> ModuleType:
+    require_wanted("pybind11")
     try:
         import pybind11
     except ImportError:
@@ -193,6 +204,7 @@ def peer_pybind11() -> ModuleType:
 
 @cache
 def peer_nanobind() -> ModuleType:
+    require_wanted("nanobind")
     try:
         import nanobind
     except ImportError:
@@ -218,6 +230,7 @@ int launch(const void *x, const void *gamma, const void *beta, void *y, int64_t 
 @cache
 def peer_cffi() -> Any:
     """The launcher through cffi in its fast, compiled (API) mode."""
+    require_wanted("cffi")
     try:
         import cffi
     except ImportError:
@@ -235,8 +248,11 @@ def peer_cffi() -> Any:
         return load_module("peer_cffi", Recipe((source,), flags, version_of("cffi")))
 
 
+EMPTY_OPERATORS = ("layernorm", "vector_add")
+
+
 def empty_kernel_folder(scratch: Path) -> Path:
-    """A copy of the package's device folder whose layernorm kernel does nothing."""
+    """A copy of the package's device folder in which some operators' kernels do nothing."""
     kernel = build(
         "empty_kernel",
         Recipe((source_folder() / "peers" / "empty_kernel.cpp",), (f"-I{ascend_cy.get_include()}",), ""),
@@ -247,8 +263,9 @@ def empty_kernel_folder(scratch: Path) -> Path:
             (scratch / file.name).symlink_to(file)
     cpu = scratch / "kernels" / "cpu"
     cpu.mkdir(parents=True)
-    for file in (package / "kernels" / "cpu").glob("layernorm.*.so"):
-        (cpu / file.name).symlink_to(kernel)
+    for file in (package / "kernels" / "cpu").glob("*.so"):
+        empty = file.name.split(".")[0] in EMPTY_OPERATORS
+        (cpu / file.name).symlink_to(kernel if empty else file)
     return scratch
 
 

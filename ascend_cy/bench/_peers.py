@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ascend_cy.bench._measure import Case, case
-from ascend_cy.bench._native import Missing
+from ascend_cy.bench._native import Missing, require_wanted
 
 Array = npt.NDArray[Any]
 
@@ -26,6 +26,7 @@ class LayerNormWork:
 
 def imported(name: str) -> Any:
     """A module, or `Missing`."""
+    require_wanted(name)
     try:
         return __import__(name)
     except ImportError:

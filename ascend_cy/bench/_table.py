@@ -180,8 +180,31 @@ def columns_of(table: dict[str, Any]) -> list[str]:
     return names
 
 
+def grid(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
+    """Lines with the first column to the left and all others to the right."""
+    widths = [max(len(line[i]) for line in [head, *body]) for i in range(len(head))]
+
+    def text(cells: Sequence[str]) -> str:
+        rest = [cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True)]
+        return "  ".join([cells[0].ljust(widths[0]), *rest]).rstrip()
+
+    return [text(head), *map(text, body)]
+
+
+def print_counts(table: dict[str, Any]) -> str:
+    """A table of counts as lines of text."""
+    layers = list(table["rows"][0]["counts"]) if table["rows"] else []
+    body = [
+        [row["label"], *(f"{row['counts'].get(layer, 0)}" for layer in layers), str(row["total"])] for row in table["rows"]
+    ]
+    lines = [f"{table['name']}: {table['title']}", *grid(["", *layers, "all"], body)]
+    return "\n".join(lines + [f"  {note}" for note in table["notes"]])
+
+
 def print_table(table: dict[str, Any]) -> str:
     """The table as lines of text."""
+    if table.get("kind") == "counts":
+        return print_counts(table)
     names = columns_of(table)
     rows = table["rows"]
     head = ["", *names]
@@ -208,17 +231,10 @@ def print_table(table: dict[str, Any]) -> str:
         if with_reach:
             cells.append(reach_text(row["reach"], row["met"]))
         body.append(cells)
-    widths = [max(len(line[i]) for line in [head, *body]) for i in range(len(head))]
-
-    def text(cells: Sequence[str]) -> str:
-        first = cells[0].ljust(widths[0])
-        rest = [cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True)]
-        return "  ".join([first, *rest]).rstrip()
-
     counts = sorted({result["repeats"] for row in rows for result in row["results"].values()})
     repeats = "–".join(str(n) for n in ([counts[0], counts[-1]] if len(counts) > 1 else counts))
     lines = [f"{table['name']}: {table['title']}"]
-    lines += [text(head), *map(text, body)]
+    lines += grid(head, body)
     lines.append(f"  minimum (median) of {repeats} interleaved repeats, {table['threads']} threads")
     lines += [f"  {note}" for note in table["notes"]]
     lines += [f"  skipped: {peer}: {reason}" for peer, reason in table["skipped"].items()]

@@ -18,7 +18,7 @@ SIZES = {"1 KiB": 1 << 10, "1 MiB": 1 << 20, "64 MiB": 64 << 20}
 
 def pyopencl_pool() -> Any:
     cl = imported("pyopencl")
-    import pyopencl.tools as tools
+    from pyopencl import tools
 
     try:
         context = cl.Context([cl.get_platforms()[0].get_devices()[0]])

@@ -37,7 +37,7 @@ class Arguments:
     """Four arrays, and the same memory as each binding takes it."""
 
     def __init__(self, shape: tuple[int, int]) -> None:
-        rows, cols = shape
+        cols = shape[1]
         random = np.random.default_rng(0)
         self.arrays = [
             random.standard_normal(shape, dtype=np.float32),
@@ -64,6 +64,7 @@ LAUNCHER_ARGUMENTS = [ctypes.c_void_p] * 6 + [ctypes.c_int64] * 2 + [ctypes.c_in
 
 
 def ctypes_cases(address: int, given: Arguments) -> dict[str, Case]:
+    _native.require_wanted("ctypes")
     launch = ctypes.CFUNCTYPE(ctypes.c_int, *LAUNCHER_ARGUMENTS)(address)
     rest = "None, None, r, c, 0, 0, 0, 1e-5, None"
     rows, cols = given.shape
@@ -157,8 +158,8 @@ def run(quick: bool, threads: int) -> Table:
         "one call of a launcher with out= given",
         threads=threads,
         notes=[
-            "binding alone: the launcher is an empty C function; whole stack: it is ascend_cy_layernorm, and the kernel"
-            " on the embedded device does nothing",
+            "binding alone: the launcher is an empty C function",
+            "whole stack: it is ascend_cy_layernorm, and the kernel on the embedded device does nothing",
             "own arrays: DeviceArray, c_void_p (ctypes), cdata (cffi), a class with pointer and shape (pybind11, nanobind)",
             "C loop: the launcher called from C; by hand: a CPython function written for nothing else, arguments checked",
             "the loop around each call is part of every figure but that of the C loop",

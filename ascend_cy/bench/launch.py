@@ -58,8 +58,8 @@ def run(quick: bool, threads: int) -> Table:
         "launch one element's work and wait for it, arrays on the device",
         threads=threads,
         notes=[
-            f"ascend_cy: {operator} of DeviceArrays with out=, then Stream.synchronize(); PoCL: a kernel that adds one"
-            " element, then finish() of its queue; torch: add with out=, which needs no wait"
+            f"ascend_cy: {operator} of DeviceArrays with out=, then Stream.synchronize()",
+            "PoCL: a kernel that adds one element, then finish() of its queue; torch: add with out=, which needs no wait",
         ],
     )
     stream = ascend_cy.Stream()

@@ -24,7 +24,7 @@ LARGE = ((8192, 1024), (8192, 1000), (1024, 8192), (4096, 768))
 
 
 def reach(shape: tuple[int, int], dtype: str) -> dict[str, float]:
-    """What issue by issue is wanted on two cores with AVX2."""
+    """What is wanted on two cores with AVX2."""
     if dtype == "float32":
         if shape in LARGE:
             return {"to_limit": 1.15}
@@ -124,8 +124,8 @@ def run(quick: bool, threads: int) -> Table:
         "LayerNorm with gamma and beta, end to end from Python",
         threads=threads,
         notes=[
-            "all of them read the same arrays from NumPy; ascend_cy, onnxruntime and numba write to one that is given,"
-            " torch and jax return a new one"
+            "all read the same arrays from NumPy; ascend_cy, onnxruntime and numba write to one that is given, torch and"
+            + " jax return a new one"
             + (", from memory that was freed before: no page is touched for the first time" if kept else ""),
             "copy: the best of streaming, plain and C library copies of the same bytes, on one thread or on all",
         ],
