@@ -74,13 +74,13 @@ template <class Element> class Product {
         Matrix<const T> b{reinterpret_cast<const T *>(args_.b) + batch * args_.b_batch_stride,
                           args_.b_row_stride, args_.b_col_stride};
         Matrix<T> c{reinterpret_cast<T *>(args_.c) + batch * args_.c_batch_stride, args_.c_row_stride, 1};
-        c.data = c.at(row, column);
+        c = c.part(row, column);
         if (k == 0) { // an empty sum
             for (int64_t i = 0; i < m; ++i) memset(c.at(i, 0), 0, static_cast<size_t>(n) * sizeof(T));
             return true;
         }
-        a = normalised(Matrix<const T>{a.at(row, 0), a.row_stride, a.col_stride}, args_.m, k);
-        b = normalised(Matrix<const T>{b.at(0, column), b.row_stride, b.col_stride}, k, args_.n);
+        a = normalised(a.part(row, 0), args_.m, k);
+        b = normalised(b.part(0, column), k, args_.n);
         // By the whole matrix's shape, never by the tile's: a narrow tile at the edge is none of these.
         if (args_.m <= MATMUL_CPU_THIN && has_contiguous_lines(b)) thin<Element>(a, b, c, m, n, k);
         else if (args_.n <= MATMUL_CPU_THIN && has_contiguous_lines(a))

@@ -100,10 +100,8 @@ bool panel_product(const Matrix<const typename Element::type> &a,
     float *const b_panel = a_panel + a_room, *const sums = b_panel + b_room;
     for (int64_t first = 0; first < k; first += kPanelDepth) {
         const int64_t now = k - first < kPanelDepth ? k - first : kPanelDepth;
-        const Operand a_operand =
-            convert_panel<Element>({a.at(0, first), a.row_stride, a.col_stride}, m, now, a_panel);
-        const Operand b_operand =
-            convert_panel<Element>({b.at(first, 0), b.row_stride, b.col_stride}, now, n, b_panel);
+        const Operand a_operand = convert_panel<Element>(a.part(0, first), m, now, a_panel);
+        const Operand b_operand = convert_panel<Element>(b.part(first, 0), now, n, b_panel);
         sgemm(a_operand, b_operand, sums, c_stride, m, n, now, first != 0);
     }
     for (int64_t i = 0; i < m; ++i) narrow<Element>(sums + i * c_stride, c.at(i, 0), n);

@@ -19,6 +19,8 @@ template <class T> struct Matrix {
     T *data;
     int64_t row_stride, col_stride;
     T *at(int64_t row, int64_t col) const { return data + row * row_stride + col * col_stride; }
+    // From an element on.
+    Matrix part(int64_t row, int64_t col) const { return Matrix{at(row, col), row_stride, col_stride}; }
     Matrix transposed() const { return Matrix{data, col_stride, row_stride}; }
 };
 

@@ -109,8 +109,8 @@ void pack_b(const Matrix<const typename Element::type> &b, int64_t depth, int64_
         return;
     }
     for (int64_t j = 0; j < n; j += kColumns)
-        pack<Element>({b.at(0, j), b.row_stride, b.col_stride}, depth, n - j < kColumns ? n - j : kColumns,
-                      to + j / kColumns * kBStride, kColumns);
+        pack<Element>(b.part(0, j), depth, n - j < kColumns ? n - j : kColumns, to + j / kColumns * kBStride,
+                      kColumns);
 }
 
 // ---- the inner kernel
@@ -185,9 +185,10 @@ bool tile_product(const Matrix<const typename Element::type> &a,
     const bool in_place = std::is_same<Element, Float32>::value && k <= kDepth;
     static thread_local Scratch scratch;
     const int64_t row_panels = (m + kRows - 1) / kRows;
-    // Copying b pays where several row panels read the copy, unless it is small and float already.
-    const bool near = std::is_same<Element, Float32>::value && b.row_stride <= kNearRows;
-    const bool direct = b.col_stride == 1 && (row_panels == 1 || near);
+    const auto first_row = [=](int64_t panel) { return panel * m / row_panels; }; // all of about one height
+    // Copying b pays where its rows are far apart, or where several row panels read the converted copy.
+    const bool near = b.col_stride == 1 && b.row_stride <= kNearRows;
+    const bool direct = near && (row_panels == 1 || std::is_same<Element, Float32>::value);
     const int64_t b_room = (n + kColumns - 1) / kColumns * kBStride;
     int64_t sums_stride = padded(n) + 16;
     float *const b_panels = scratch.get(b_room + (in_place ? 0 : m * sums_stride));
@@ -198,18 +199,15 @@ bool tile_product(const Matrix<const typename Element::type> &a,
         sums = reinterpret_cast<float *>(c.data);
         sums_stride = c.row_stride;
     }
+    const int64_t whole = direct ? n / kColumns * kColumns : 0; // columns that are not packed
     for (int64_t first = 0; first < k; first += kDepth) {
         const int64_t depth = k - first < kDepth ? k - first : kDepth;
-        const Matrix<const typename Element::type> b_now{b.at(first, 0), b.row_stride, b.col_stride};
-        const int64_t whole = direct ? n / kColumns * kColumns : 0;
         if (whole < n)
-            pack_b<Element>({b_now.at(0, whole), b.row_stride, b.col_stride}, depth, n - whole,
-                            b_panels + whole / kColumns * kBStride);
-        const BPanels<Element> panels{b_panels, direct ? b_now.data : nullptr, b.row_stride};
+            pack_b<Element>(b.part(first, whole), depth, n - whole, b_panels + whole / kColumns * kBStride);
+        const BPanels<Element> panels{b_panels, direct ? b.at(first, 0) : nullptr, b.row_stride};
         for (int64_t panel = 0; panel < row_panels; ++panel) {
-            const int64_t row = panel * m / row_panels,
-                          height = (panel + 1) * m / row_panels - row; // all alike
-            pack<Element>({a.at(row, first), a.row_stride, a.col_stride}, height, depth, a_panel, kAStride);
+            const int64_t row = first_row(panel), height = first_row(panel + 1) - row;
+            pack<Element>(a.part(row, first), height, depth, a_panel, kAStride);
             add_rows_panel<Element>(height, a_panel, panels, sums + row * sums_stride, sums_stride, n, depth,
                                     first == 0);
         }

@@ -47,7 +47,7 @@ static inline int64_t matmul_tiles(const MatmulArgs *args) {
 // Up to so many rows (or columns) a product is bound by the memory of the other operand and takes a path of
 // its own.
 #define MATMUL_CPU_THIN 4
-// The largest tile: its panels of k = 512 and its sums, as float32, take 3 MiB. A larger one is a few per
+// The largest tile: what is copied for it stays in the second-level cache, mostly. A larger one is a few per
 // cent more efficient and leaves threads idle at the end.
 #define MATMUL_CPU_MOST_SIDE 512
 #define MATMUL_CPU_LEAST_SIDE 32
