@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t
 from ascend_cy._array cimport DeviceArray, copy_device, new_array
 from ascend_cy._dtypes cimport ACL_BF16, ACL_FLOAT, ACL_FLOAT16, NO_CODE, code_of, dtype_of, itemsize_of, name_of
 from ascend_cy._host cimport *
-from ascend_cy._shape cimport extent, sides
+from ascend_cy._shape cimport extent, may_overlap_itself, sides
 from ascend_cy._status cimport check
 from ascend_cy._stream cimport Stream
 
@@ -101,6 +101,10 @@ cdef object take_out(object obj, str name, Operand *operand):
     if not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>array):
         raise ValueError(f"{name} is read-only")
     describe(<cnp.ndarray>array, code, operand)
+    if (not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>array)
+            and may_overlap_itself(operand.rank, operand.shape,
+                                   <const Py_ssize_t *>cnp.PyArray_STRIDES(<cnp.ndarray>array), itemsize_of(code))):
+        raise ValueError(f"{name} has elements that share memory with each other, got strides {array.strides}")
     return array
 
 
@@ -160,6 +164,9 @@ cdef int refuse_device_overlap(DeviceArray out, DeviceArray source, str name, bi
     cdef char *high
     cdef int axis
     cdef bint same
+    if not out.contiguous and may_overlap_itself(out.rank, out.dims, out.dims + out.rank, itemsize_of(out.code)):
+        with gil:
+            raise ValueError(f"out has elements that share memory with each other, got strides {out.strides}")
     if source is None:
         return 0
     extent(out.data, out.rank, out.dims, out.dims + out.rank, itemsize_of(out.code), &out_low, &out_high)

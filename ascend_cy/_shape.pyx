@@ -1,5 +1,7 @@
 """Shapes, strides and indices as plain numbers."""
 
+from libc.stdlib cimport labs as abs
+
 import numpy as np
 
 cdef extern from "Python.h":
@@ -71,6 +73,32 @@ cdef void extent(char *data, int rank, const Py_ssize_t *shape, const Py_ssize_t
         else:
             high[0] += (shape[axis] - 1) * strides[axis]
     high[0] += itemsize
+
+
+cdef bint may_overlap_itself(int rank, const Py_ssize_t *shape, const Py_ssize_t *strides, int itemsize) noexcept nogil:
+    cdef bint[MAX_DIMS] taken
+    cdef Py_ssize_t reach = itemsize
+    cdef Py_ssize_t least
+    cdef int axis, turn, next_axis
+    for axis in range(rank):
+        if shape[axis] == 0:
+            return False
+        taken[axis] = shape[axis] == 1
+    # From the closest axis to the widest: each step has to clear what the closer axes span.
+    for turn in range(rank):
+        next_axis = -1
+        least = 0
+        for axis in range(rank):
+            if not taken[axis] and (next_axis < 0 or abs(strides[axis]) < least):
+                next_axis = axis
+                least = abs(strides[axis])
+        if next_axis < 0:
+            return False
+        if least < reach:
+            return True
+        taken[next_axis] = True
+        reach += (shape[next_axis] - 1) * least
+    return False
 
 
 cdef int parse_shape(object shape, Py_ssize_t *dims) except -1:

@@ -219,6 +219,8 @@ cdef int restore(int device, Stream stream) except -1:
         code = ascend_cy_set_device(device)
         if code == 0:
             code = ascend_cy_set_current_stream(box)
+    if interpreter_exiting:
+        return 0  # a suspended generator's block is left while the interpreter goes away
     return check(code)
 
 

@@ -163,6 +163,12 @@ READ_ONLY.flags.writeable = False
 MEMORY = np.ones(40, "f4")
 
 
+def sharing(shape, strides):
+    """A writable array whose elements share memory."""
+    return np.lib.stride_tricks.as_strided(np.zeros(40, "f4"), shape, strides)
+
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -176,6 +182,8 @@ MEMORY = np.ones(40, "f4")
         (lambda: ascend_cy.vector_add(F4, F4, out=np.ones((4, 3), "f4")), ValueError, r"out must have shape \(3, 4\) like a"),
         (lambda: ascend_cy.vector_add(F4, F4, out=np.ones((3, 4), "i4")), TypeError, "out must have dtype float32 like a"),
         (lambda: ascend_cy.vector_add(MEMORY[:30], MEMORY[10:40], out=MEMORY[5:35]), ValueError, "out overlaps a in part"),
+        (lambda: ascend_cy.vector_add(F4, F4, out=sharing((3, 4), (4, 4))), ValueError, "out has elements that share memory"),
+        (lambda: ascend_cy.layernorm(F4, out=sharing((3, 4), (0, 4))), ValueError, "out has elements that share memory"),
         (lambda: ascend_cy.vector_add(F4, F4, stream=0), TypeError, "stream must be a Stream or None, got int"),
         (lambda: ascend_cy.matmul(F4, F4), ValueError, r"a and b do not fit: .*\(3, 4\) and \(3, 4\)"),
         (lambda: ascend_cy.matmul(F4[0, 0], F4), ValueError, "at least 1 axis"),
