@@ -14,7 +14,7 @@ SOURCES = Path(__file__).resolve().parent / "c" / "device"
 # Test programs that are given one way to behave each.
 WAYS = {
     "test_callback": [(), ("1",)],
-    "test_threads": [("3", "15"), ("1", "8")],
+    "test_threads": [("3", "40"), ("1", "20")],
     "test_process": [
         (way,)
         for way in (

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <mutex>
+#include <optional>
 
 #include "device.h"
 #include "errors.h"
@@ -115,6 +116,28 @@ struct KernelTask final : Task {
 
     void run_block(uint32_t index) { desc->entry(index, blocks, args, &services); }
 
+    bool hands_out_blocks() const
+    {
+        return timeout_us == 0 && !waits_between_blocks() && !g_kernel_faults.load(std::memory_order_relaxed) &&
+               !(args_on_device && function->binary->checks_pointers);
+    }
+
+    void start_elsewhere()
+    {
+        equip();
+        LOG(LAUNCHES, "stream %d: kernel %s, %u blocks", stream->id, desc->name, blocks);
+        make_job();
+        pool().offer(*job, stream);
+    }
+
+    void make_job()
+    {
+        uint32_t count = instances();
+        job.emplace(this, count);
+        if (expected != UNKNOWN_COST) job->block_ns = expected / count;
+        job->eager = job->block_ns >= worth_waking_ns;
+    }
+
     Step start(Stream &on) override
     {
         equip();
@@ -125,8 +148,7 @@ struct KernelTask final : Task {
         uint32_t count = instances();
         bool alone = count == 1 || expected <= TINY_NS;
         if (UNLIKELY(waits_between_blocks())) {
-            stream = &on;
-            job.reset(new BlockJob(this, count));
+            job.emplace(this, count);
             if (run_gang(*job, count)) return Step::Pending;
             set_error(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL,
                       format("kernel %s: no threads for %u blocks that wait for each other", desc->name, count));
@@ -136,9 +158,7 @@ struct KernelTask final : Task {
             for (uint32_t index = 0; index < count && !stopped(); ++index) run_block(index);
             return finished();
         }
-        job.reset(new BlockJob(this, count));
-        if (expected != UNKNOWN_COST) job->block_ns = expected / count;
-        job->eager = job->block_ns >= worth_waking_ns;
+        make_job();
         Step step = pool().run(*job, &on);
         return step == Step::Done ? finished() : step;
     }
@@ -228,7 +248,7 @@ struct KernelTask final : Task {
     volatile uint32_t stop = 0;
     Services services; /* filled by equip() */
     uint8_t *large = nullptr;
-    std::unique_ptr<BlockJob> job;
+    std::optional<BlockJob> job;
     std::mutex violation_lock;
     aclError violation_code = ACL_SUCCESS;
     std::string violation_text;

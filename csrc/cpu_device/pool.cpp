@@ -22,6 +22,18 @@ thread_local uint64_t t_deadline = NO_DEADLINE;
 
 } // namespace
 
+/* The lock is held for a fraction of a microsecond, and sleeping for it takes longer: try for a moment. */
+std::unique_lock<std::mutex> Pool::lock_soon()
+{
+    std::unique_lock<std::mutex> hold(lock_, std::defer_lock);
+    for (int i = 0; i < 100 && spins(); ++i) {
+        if (hold.try_lock()) return hold;
+        cpu_relax();
+    }
+    hold.lock();
+    return hold;
+}
+
 bool Pool::has_time_for(uint64_t duration_ns)
 {
     if (LIKELY(t_deadline == NO_DEADLINE)) return true;
@@ -39,7 +51,7 @@ Pool &pool()
 void Pool::set_workers(uint32_t count)
 {
     uint32_t cpus = usable_cpus();
-    std::unique_lock<std::mutex> hold(lock_);
+    std::unique_lock<std::mutex> hold = lock_soon();
     workers_.store(count == 0 ? std::min(cpus, most_workers) : std::min(count, most_workers));
     /* The CPU of the thread that uses the device is left to it: idle workers spin on at most half of the others'. */
     spin_limit_.store(cpus <= 1 ? 0 : std::max(1u, cpus / 2));
@@ -79,7 +91,7 @@ void Pool::remove_ready(Stream &stream)
 
 void Pool::schedule(Stream &stream)
 {
-    std::unique_lock<std::mutex> hold(lock_);
+    std::unique_lock<std::mutex> hold = lock_soon();
     push_ready(stream);
     update_hint();
     bool alone = stopping();
@@ -106,18 +118,22 @@ void Pool::update_hint()
     hint_.store(work, std::memory_order_relaxed);
 }
 
-void Pool::open(Job &job, Stream *owner)
+void Pool::open(Job &job, Stream *owner, uint32_t participants)
 {
-    std::unique_lock<std::mutex> hold(lock_);
-    if (!job.eager) {
+    std::unique_lock<std::mutex> hold = lock_soon();
+    if (participants == 0) {
+        /* Somebody has to be awake; unless the blocks are long, more are not woken by the thread that launches, which
+         * may come to help itself. */
+        job.eager = job.block_ns >= LONG_BLOCK_NS;
+    } else if (!job.eager) {
         /* One job of short blocks does not repay a wake-up; a series does, since who is awake stays so in between. */
         uint64_t now = now_ns();
         job.eager = job.block_ns >= WORTH_SHARING_NS && now - last_small_ns_ < 2 * SPIN_NS;
         last_small_ns_ = now;
     }
-    job.participants_.store(1, std::memory_order_relaxed);
+    job.participants_.store(participants, std::memory_order_relaxed);
     job.owner_ = owner;
-    job.open_ = true;
+    job.open_.store(true, std::memory_order_relaxed);
     job.previous_open_ = nullptr;
     job.next_open_ = first_open_;
     if (first_open_ != nullptr) first_open_->previous_open_ = &job;
@@ -129,8 +145,8 @@ void Pool::open(Job &job, Stream *owner)
 
 void Pool::close_locked(Job &job)
 {
-    if (!job.open_) return;
-    job.open_ = false;
+    if (!job.open_.load(std::memory_order_relaxed)) return;
+    job.open_.store(false, std::memory_order_release);
     if (job.previous_open_ != nullptr) job.previous_open_->next_open_ = job.next_open_;
     else first_open_ = job.next_open_;
     if (job.next_open_ != nullptr) job.next_open_->previous_open_ = job.previous_open_;
@@ -140,7 +156,8 @@ void Pool::close_locked(Job &job)
 
 void Pool::close(Job &job)
 {
-    std::lock_guard<std::mutex> hold(lock_);
+    if (!job.open_.load(std::memory_order_acquire)) return; /* somebody was faster */
+    std::unique_lock<std::mutex> hold = lock_soon();
     close_locked(job);
 }
 
@@ -149,8 +166,8 @@ void Pool::close(Job &job)
  * for others to find. */
 bool Pool::give_way(Job &job, bool insists)
 {
-    std::unique_lock<std::mutex> hold(lock_);
-    if (!job.open_) return false;
+    std::unique_lock<std::mutex> hold = lock_soon();
+    if (!job.open_.load(std::memory_order_relaxed)) return false;
     bool needed = ready_count_.load(std::memory_order_relaxed) > spinning_;
     if (!insists && !(needed && job.participants_.load(std::memory_order_relaxed) > 1)) return false;
     /* The job is open, so nobody has found its blocks used up yet: who stays sees the number before leaving. */
@@ -174,12 +191,19 @@ bool Pool::work_on(Job &job)
             /* So many blocks are left that a wake-up pays after all. */
             first = false;
             if (job.next_.load(std::memory_order_relaxed) + 2 < job.total) {
-                std::unique_lock<std::mutex> hold(lock_);
+                std::unique_lock<std::mutex> hold = lock_soon();
                 job.eager = true;
                 wake_for(hold);
             }
         }
     }
+}
+
+void Pool::offer(Job &job, Stream *owner)
+{
+    bool alone = stopping();
+    open(job, owner, 0);
+    if (alone) unpark(owner);
 }
 
 Step Pool::run(Job &job, Stream *owner)
@@ -188,7 +212,7 @@ Step Pool::run(Job &job, Stream *owner)
         for (uint32_t index = 0; index < job.total; ++index) job.run_block(index);
         return Step::Done;
     }
-    open(job, owner);
+    open(job, owner, 1);
     if (!work_on(job)) return Step::Pending;
     close(job);
     /* Closed, so nobody joins any more; who brings the number to zero saw all blocks done. */
@@ -235,7 +259,8 @@ void Pool::wake_for(std::unique_lock<std::mutex> &hold)
     }
     uint32_t wanted = ready_count_.load(std::memory_order_relaxed);
     for (Job *job = first_open_; job != nullptr; job = job->next_open_) {
-        if (job->eager) wanted += room(*job);
+        bool abandoned = job->participants_.load(std::memory_order_relaxed) == 0;
+        if (job->eager || abandoned) wanted += job->eager ? room(*job) : 1;
     }
     uint32_t wakes = 0;
     while (spinning_ < wanted) {
@@ -254,17 +279,27 @@ void Pool::wake_for(std::unique_lock<std::mutex> &hold)
 
 bool Pool::find_work(Stream **stream, Job **job)
 {
-    for (Stream *ready : first_ready_) {
-        if (ready == nullptr) continue;
-        remove_ready(*ready);
-        *stream = ready;
-        return true;
-    }
-    for (Job *open = first_open_; open != nullptr; open = open->next_open_) {
-        if (room(*open) == 0 || open->next_.load(std::memory_order_relaxed) >= open->total) continue;
-        open->participants_.fetch_add(1, std::memory_order_relaxed);
-        *job = open;
-        return true;
+    /* Something new comes before helping with what others do already; streams and jobs that nobody works on take
+     * turns. */
+    jobs_first_ = !jobs_first_;
+    for (int turn = 0; turn < 3; ++turn) {
+        bool streams = turn == (jobs_first_ ? 1 : 0);
+        if (streams) {
+            for (Stream *ready : first_ready_) {
+                if (ready == nullptr) continue;
+                remove_ready(*ready);
+                *stream = ready;
+                return true;
+            }
+            continue;
+        }
+        for (Job *open = first_open_; open != nullptr; open = open->next_open_) {
+            bool abandoned = open->participants_.load(std::memory_order_relaxed) == 0;
+            if (room(*open) == 0 || (turn < 2 && !abandoned)) continue;
+            open->participants_.fetch_add(1, std::memory_order_relaxed);
+            *job = open;
+            return true;
+        }
     }
     return false;
 }
@@ -278,7 +313,7 @@ void *Pool::worker_main(void *pool)
 
 void Pool::worker()
 {
-    std::unique_lock<std::mutex> hold(lock_);
+    std::unique_lock<std::mutex> hold = lock_soon();
     for (;;) {
         /* Here: locked, and counted as spinning. */
         Stream *stream = nullptr;
@@ -299,7 +334,7 @@ void Pool::worker()
                 leave(*job);
             }
             busy_.fetch_sub(1, std::memory_order_release);
-            hold.lock();
+            hold = lock_soon();
             ++spinning_;
             continue;
         }
@@ -314,7 +349,7 @@ void Pool::worker()
                     found = hint_.load(std::memory_order_relaxed) != 0;
                 }
             } while (!found && now_ns() < until);
-            hold.lock();
+            hold = lock_soon();
             if (found) continue;
             if (hint_.load(std::memory_order_relaxed) != 0) continue;
         }
@@ -340,7 +375,7 @@ bool Pool::help(Stream &stream, uint32_t target, uint64_t deadline)
         explicit Deadline(uint64_t until) { t_deadline = until; }
         ~Deadline() { t_deadline = NO_DEADLINE; }
     } scope(deadline);
-    std::unique_lock<std::mutex> hold(lock_);
+    std::unique_lock<std::mutex> hold = lock_soon();
     Stream *candidate = &stream;
     /* Follow what the stream waits for; the chain is short, and a cycle (a deadlock of the user's) must end here. */
     for (int depth = 0; candidate != nullptr && depth < 16; ++depth) {

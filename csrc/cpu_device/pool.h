@@ -37,7 +37,7 @@ private:
     friend class Pool;
     std::atomic<uint32_t> next_{0};
     std::atomic<uint32_t> participants_{0};
-    bool open_ = false; /* this and the rest under the pool's lock */
+    std::atomic<bool> open_{false}; /* written under the pool's lock, like the rest */
     Stream *owner_ = nullptr;
     Job *next_open_ = nullptr;
     Job *previous_open_ = nullptr;
@@ -56,6 +56,8 @@ public:
     /* Whether other streams wait for an executor. */
     bool others_wait() const { return ready_count_.load(std::memory_order_relaxed) != 0; }
 
+    /* Leaves a job to workers and to those who wait for the stream. */
+    void offer(Job &job, Stream *owner);
     /* Runs a job; returns Done when all blocks are done, Pending if other threads still work on the last ones. */
     Step run(Job &job, Stream *owner);
 
@@ -75,8 +77,7 @@ public:
     bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
 
 private:
-    friend Pool &pool();
-
+    std::unique_lock<std::mutex> lock_soon();
     void worker();
     static void *worker_main(void *pool);
     bool find_work(Stream **stream, Job **job);
@@ -86,7 +87,7 @@ private:
     bool give_way(Job &job, bool insists);
     void push_ready(Stream &stream);
     void remove_ready(Stream &stream);
-    void open(Job &job, Stream *owner);
+    void open(Job &job, Stream *owner, uint32_t participants);
     void close(Job &job);
     void close_locked(Job &job);
     uint32_t room(const Job &job) const;
@@ -95,22 +96,24 @@ private:
     bool start_thread();
 
     std::mutex lock_;
-    std::condition_variable sleep_;
     static constexpr uint32_t priorities = 8;
     Stream *first_ready_[priorities] = {};
     Stream *last_ready_[priorities] = {};
     Job *first_open_ = nullptr;
     uint64_t last_small_ns_ = 0; /* when the last job of short blocks was opened */
-    uint32_t started_ = 0;  /* threads alive */
-    uint32_t sleeping_ = 0; /* of these, asleep and not yet told to wake */
-    uint32_t tokens_ = 0;   /* wake-ups given and not yet taken */
-    uint32_t spinning_ = 0; /* awake and looking for work */
-    std::atomic<uint32_t> ready_count_{0};
-    std::atomic<uint32_t> hint_{0}; /* ready streams plus places in open jobs */
+    bool jobs_first_ = false;    /* whose turn it is when both kinds of work wait */
+    uint32_t started_ = 0;       /* threads alive */
+    uint32_t sleeping_ = 0;      /* of these, asleep and not yet told to wake */
+    uint32_t tokens_ = 0;        /* wake-ups given and not yet taken */
+    uint32_t spinning_ = 0;      /* awake and looking for work */
+    std::condition_variable sleep_;
     std::atomic<uint32_t> workers_{1};
     std::atomic<uint32_t> spin_limit_{0};
     std::atomic<uint32_t> busy_{0};
     std::atomic<bool> stopping_{false};
+    /* Read all the time by threads that look for work, hence in a cache line of its own. */
+    alignas(64) std::atomic<uint32_t> hint_{0}; /* ready streams plus places in open jobs */
+    std::atomic<uint32_t> ready_count_{0};
 };
 
 /* The one pool; never destroyed. */
@@ -120,6 +123,8 @@ Pool &pool();
 constexpr uint64_t SPIN_NS = 30000;
 /* Blocks shorter than this are done faster than a second thread has found them. */
 constexpr uint64_t WORTH_SHARING_NS = 2000;
+/* Blocks longer than this are worth waking all workers at once. */
+constexpr uint64_t LONG_BLOCK_NS = 100000;
 
 } // namespace acl_cpu
 #endif

@@ -70,6 +70,14 @@ void Stream::append(Task *task)
     if (pending(before) == 0) pool().schedule(*this);
 }
 
+void Stream::hand_out(Task *task)
+{
+    task->stream = this;
+    t_state.last_task_id = task->id;
+    std::lock_guard<std::mutex> hold(lock);
+    current = task;
+}
+
 bool Stream::has_time_for_next()
 {
     std::lock_guard<std::mutex> hold(lock);

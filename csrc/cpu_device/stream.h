@@ -42,26 +42,29 @@ struct Stream {
     {
     }
 
+    /* What every call and the executor touch comes first, so that it fits into two cache lines. */
     std::atomic<uint64_t> progress{0};
     std::atomic<uint32_t> trouble{0};
-    Context *const context;
-    Device *const device;
-    const int32_t id;
-    std::atomic<uint32_t> priority;
-    const uint32_t flags;
-
-    /* ---- the pool's, under its lock; the flags may be read without as hints ---- */
-    Stream *next_ready = nullptr;
-    Stream *previous_ready = nullptr;
+    /* The pool's, under its lock; may be read without as a hint. */
     std::atomic<bool> ready{false};
-    std::atomic<Job *> open_job{nullptr};
-    std::atomic<void *> blocked_on{nullptr}; /* handle of a stream whose work the current task waits for */
-
+    Context *const context;
     std::mutex lock;
     /* ---- under the lock ---- */
     Task *first = nullptr;
     Task *last = nullptr;
     Task *current = nullptr; /* started and not finished; not set for inline work */
+    /* ---- the pool's, under its lock; may be read without as hints ---- */
+    std::atomic<Job *> open_job{nullptr};
+    std::atomic<void *> blocked_on{nullptr}; /* handle of a stream whose work the current task waits for */
+    Stream *next_ready = nullptr;
+    Stream *previous_ready = nullptr;
+
+    Device *const device;
+    const int32_t id;
+    std::atomic<uint32_t> priority;
+    const uint32_t flags;
+
+    /* ---- under the lock ---- */
     uint32_t drop_through = 0;
     aclError error = ACL_SUCCESS;
     std::string error_message;
@@ -126,6 +129,8 @@ struct Stream {
      * and hands on when a waiter's target is reached, or when other streams wait for an executor. */
     void execute(uint32_t target, bool has_target);
     void append(Task *task);
+    /* Makes the task the current one; the caller took the right to execute and gives it to the end of the task. */
+    void hand_out(Task *task);
     /* Whether the calling thread has the time for the first task. The stream is in the pool's hands. */
     bool has_time_for_next();
     /* Records the failure of a task that ran. */
@@ -169,7 +174,14 @@ template <class T> aclError submit(Stream &stream, T &&task)
     task.thread = pthread_self();
     T *kept = new T(std::move(task));
     kept->keep_arguments();
-    stream.append(kept);
+    /* A task that is for other threads anyway needs no executor if the stream is idle. */
+    if (kept->hands_out_blocks() && !detour && stream.try_begin(&id)) {
+        kept->id = id;
+        stream.hand_out(kept);
+        kept->T::start_elsewhere();
+    } else {
+        stream.append(kept);
+    }
     return ACL_SUCCESS;
 }
 

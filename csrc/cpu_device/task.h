@@ -53,6 +53,9 @@ struct Task {
     }
     /* Copies what the caller may change after the call; runs when the task does not run at once. */
     void keep_arguments() {}
+    /* Whether start_elsewhere() may replace start(): it puts the work where other threads find it, and returns. */
+    bool hands_out_blocks() const { return false; }
+    void start_elsewhere() {}
 
     /* The first error counts. */
     void set_error(aclError code, std::string text)
