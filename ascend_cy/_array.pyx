@@ -169,6 +169,14 @@ cdef int used_on(DeviceArray array, bint writing, void *box) except -1 nogil:
     return check(ascend_cy_buffers_record(&buffer, 0 if writing else 1, 1, <ascend_cy_stream_t *>box))
 
 
+cdef DeviceArray pin(DeviceArray array):
+    """A view that holds the memory while the GIL is released, whatever other threads close meanwhile."""
+    cdef DeviceArray held = new_view(array, array.rank, array.code)
+    memcpy(held.dims, array.dims, 2 * array.rank * sizeof(Py_ssize_t))
+    held.contiguous = array.contiguous
+    return held
+
+
 cdef bint overlap_in_part(DeviceArray a, DeviceArray b) noexcept:
     """Whether the arrays share memory in another way than being the same view."""
     cdef char *a_low
@@ -198,6 +206,8 @@ cdef int copy_device(DeviceArray target, DeviceArray source, void *box) except -
         packed = new_array(source.rank, source.dims, source.code, box)
         copy_device(packed, source, box)
         source = packed
+    target = pin(target)
+    source = pin(source)
     with nogil:
         use_on(target, True, box)
         use_on(source, False, box)
@@ -242,6 +252,8 @@ cdef int upload(DeviceArray target, object source, void *box) except -1:
         return 0
     if not target.contiguous:
         staged = new_array(target.rank, target.dims, target.code, box)
+    else:
+        staged = target = pin(target)
     with nogil:
         pinned = is_pinned(data)
         use_on(staged, True, box)
@@ -264,6 +276,8 @@ cdef int download(DeviceArray source, object target, void *box) except -1:
     if not source.contiguous:
         staged = new_array(source.rank, source.dims, source.code, box)
         copy_device(staged, source, box)
+    else:
+        staged = pin(source)
     with nogil:
         use_on(staged, False, box)
         copy_host(data, staged.data, nbytes, DEVICE_TO_HOST, is_pinned(data), box)
@@ -885,6 +899,8 @@ cdef int fill_array(DeviceArray array, object element, void *box) except -1:
         return 0
     if not array.contiguous:
         target = new_array(array.rank, array.dims, array.code, box)
+    else:
+        target = array = pin(array)
     with nogil:
         use_on(target, True, box)
         check(ascend_cy_stream_enter(<ascend_cy_stream_t *>box, &previous))
@@ -906,7 +922,9 @@ cdef dict _formats = {0: b"f", 1: b"e", 2: b"b", 3: b"i", 4: b"B", 6: b"h", 7: b
 
 cdef int wait_for_users(DeviceArray array) except -1:
     """Wait until the work that uses the array has passed."""
-    cdef void *box = array.home
+    cdef void *box
+    array = pin(array)
+    box = array.home
     with nogil:
         # The host may write to shared memory, so readers have to be through as well.
         use_on(array, True, box)
@@ -932,7 +950,13 @@ cdef int fill_buffer(DeviceArray array, Py_buffer *view, int flags) except -1:
         raise BufferError("the DeviceArray is not contiguous")
     if (flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS and array.rank > 1:
         raise BufferError("the DeviceArray is not contiguous in Fortran order")
-    wait_for_users(array)
+    # Counted before the wait, which lets other threads in: close() must find the array in use.
+    array.exports += 1
+    try:
+        wait_for_users(array)
+    except BaseException:
+        array.exports -= 1
+        raise
     view.buf = array.data
     view.len = array.nbytes_()
     view.itemsize = itemsize_of(array.code)
@@ -944,7 +968,6 @@ cdef int fill_buffer(DeviceArray array, Py_buffer *view, int flags) except -1:
     view.suboffsets = NULL
     view.internal = NULL
     view.obj = array
-    array.exports += 1
     return 0
 
 

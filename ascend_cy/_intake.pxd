@@ -6,7 +6,7 @@ from libc.stdint cimport int32_t
 
 from ascend_cy._array cimport DeviceArray
 from ascend_cy._dtypes cimport ACL_BF16, ACL_FLOAT, ACL_FLOAT16
-from ascend_cy._host cimport ascend_cy_stream_t
+from ascend_cy._host cimport ascend_cy_buffer_release, ascend_cy_buffer_retain, ascend_cy_buffer_t, ascend_cy_stream_t
 from ascend_cy._stream cimport Stream
 
 
@@ -116,3 +116,17 @@ cdef object new_host_like(const Operand *operand, object array)
 cdef void describe_open(DeviceArray array, Operand *operand) noexcept nogil
 # Checks an argument of a typed caller; contiguous arrays only by default.
 cdef int check_device_argument(DeviceArray array, str name, int32_t device, bint contiguous=*) except -1 nogil
+
+
+# Hold the arguments of a launch while the GIL is released, whatever other threads close meanwhile. NULL is allowed.
+cdef inline void hold(ascend_cy_buffer_t *const *buffers, int count) noexcept nogil:
+    cdef int i
+    for i in range(count):
+        if buffers[i] is not NULL:
+            ascend_cy_buffer_retain(buffers[i])
+
+
+cdef inline void let_go(ascend_cy_buffer_t *const *buffers, int count) noexcept nogil:
+    cdef int i
+    for i in range(count):
+        ascend_cy_buffer_release(buffers[i])

@@ -8,7 +8,7 @@ from ascend_cy._array cimport DeviceArray, copy_device, new_array
 from ascend_cy._dtypes cimport ACL_BF16, ACL_FLOAT, ACL_FLOAT16, dtype_of, itemsize_of, name_of
 from ascend_cy._host cimport *
 from ascend_cy._intake cimport (Operand, array_of, check_device_argument, check_out, check_stream, describe_device,
-                                describe_open, new_host_like, ranges_meet, refuse_device_overlap, refuse_host_overlap,
+                                describe_open, hold, let_go, new_host_like, ranges_meet, refuse_device_overlap, refuse_host_overlap,
                                 refuse_mixed, refuse_overlap, same_shape, shape_of, take_device, take_host, take_out)
 from ascend_cy._shape cimport count_elements
 from ascend_cy._staging cimport FEW_ELEMENTS, room_on_device, settle_host_call, settle_views, to_device, to_host
@@ -174,8 +174,10 @@ cdef object vector_add_device_arrays(object a, object b, object out, ascend_cy_s
     if job.n <= FEW_ELEMENTS and ascend_cy_device_info().unified:
         code = launch_ordered(&job, buffers, box)
     else:
+        hold(buffers, 3)
         with nogil:
             code = launch_ordered(&job, buffers, box)
+            let_go(buffers, 3)
     check(code)
     if target is not result:
         copy_device(result, target, box)
