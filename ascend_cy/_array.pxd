@@ -53,3 +53,5 @@ cdef const Py_ssize_t *element_strides(DeviceArray array) except? NULL
 cdef int use_on(DeviceArray array, bint writing, void *stream_box) except -1 nogil
 cdef int used_on(DeviceArray array, bint writing, void *stream_box) except -1 nogil
 cdef int wait_for_users(DeviceArray array) except -1
+# A view that holds the memory while the GIL is released, whatever other threads close meanwhile.
+cdef DeviceArray pin(DeviceArray array)

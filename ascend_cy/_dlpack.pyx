@@ -11,8 +11,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-from ascend_cy._array cimport (DeviceArray, adopt_memory, array_data, element_strides, is_unified, new_array, use_on,
-                               used_on, wait_for_users)
+from ascend_cy._array cimport (DeviceArray, adopt_memory, array_data, element_strides, is_unified, new_array, pin,
+                               use_on, used_on, wait_for_users)
 from ascend_cy._dtypes cimport ACL_BF16, itemsize_of
 from ascend_cy._host cimport *
 from ascend_cy._shape cimport MAX_DIMS
@@ -210,6 +210,7 @@ def export_array(DeviceArray array, stream, max_version, dl_device, copy):
     cdef uintptr_t handle
     version = parse_version(max_version)
     check_exportable(array)
+    array = pin(array)  # the waits below let other threads in
     if version is not None and version[0] >= VERSION_MAJOR:
         minor = version[1] if version[0] == VERSION_MAJOR else VERSION_MINOR
     device = array.device
