@@ -37,21 +37,25 @@ void relax()
 #endif
 }
 
-// ---- copies ----
+// ---- copies and sums ----
 
-enum Kind { Memcpy = 0, Stream256 = 1, Stream512 = 2, Plain256 = 3, Movsb = 4, Kinds = 5 };
+enum Kind { Memcpy = 0, Stream256, Stream512, Fetch512, Plain256, Movsb, Kinds };
 
-// Each copies n bytes, a multiple of 512; destination aligned to 64.
-using CopyFunction = void (*)(char *, const char *, size_t);
+// Each works on n bytes, a multiple of 512; the destination is aligned to 64. `other` is the second summand, or null.
+using Function = void (*)(char *to, const char *from, const char *other, size_t n);
 
-void copy_memcpy(char *to, const char *from, size_t n) { std::memcpy(to, from, n); }
+void copy_memcpy(char *to, const char *from, const char *, size_t n) { std::memcpy(to, from, n); }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) void copy_stream256(char *to, const char *from, size_t n)
+// Streaming stores go past the cache. Fetching far ahead helps on some machines and does harm on others, fetching
+// for a single use (NTA) did harm on all that were tried.
+constexpr size_t ahead = 4 << 10;
+
+__attribute__((target("avx2"))) void copy_stream256(char *to, const char *from, const char *, size_t n)
 {
     for (size_t i = 0; i < n; i += 128) {
-        _mm_prefetch(from + i + 1024, _MM_HINT_NTA);
-        _mm_prefetch(from + i + 1088, _MM_HINT_NTA);
+        _mm_prefetch(from + i + ahead, _MM_HINT_T0);
+        _mm_prefetch(from + i + ahead + 64, _MM_HINT_T0);
         __m256i v[4];
         for (int k = 0; k < 4; ++k) v[k] = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from + i) + k);
         for (int k = 0; k < 4; ++k) _mm256_stream_si256(reinterpret_cast<__m256i *>(to + i) + k, v[k]);
@@ -59,10 +63,11 @@ __attribute__((target("avx2"))) void copy_stream256(char *to, const char *from, 
     _mm_sfence();
 }
 
-__attribute__((target("avx512f"))) void copy_stream512(char *to, const char *from, size_t n)
+template <bool fetch> __attribute__((target("avx512f"))) void copy_stream512(char *to, const char *from, const char *, size_t n)
 {
     for (size_t i = 0; i < n; i += 256) {
-        for (int k = 0; k < 4; ++k) _mm_prefetch(from + i + 2048 + 64 * k, _MM_HINT_NTA);
+        if (fetch)
+            for (int k = 0; k < 4; ++k) _mm_prefetch(from + i + ahead + 64 * k, _MM_HINT_T0);
         __m512i v[4];
         for (int k = 0; k < 4; ++k) v[k] = _mm512_loadu_si512(from + i + 64 * k);
         for (int k = 0; k < 4; ++k) _mm512_stream_si512(reinterpret_cast<__m512i *>(to + i + 64 * k), v[k]);
@@ -70,7 +75,7 @@ __attribute__((target("avx512f"))) void copy_stream512(char *to, const char *fro
     _mm_sfence();
 }
 
-__attribute__((target("avx2"))) void copy_plain256(char *to, const char *from, size_t n)
+__attribute__((target("avx2"))) void copy_plain256(char *to, const char *from, const char *, size_t n)
 {
     for (size_t i = 0; i < n; i += 128) {
         __m256i v[4];
@@ -79,19 +84,53 @@ __attribute__((target("avx2"))) void copy_plain256(char *to, const char *from, s
     }
 }
 
-void copy_movsb(char *to, const char *from, size_t n)
+void copy_movsb(char *to, const char *from, const char *, size_t n)
 {
     asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n)::"memory");
 }
+
+template <bool stream> __attribute__((target("avx2"))) void add256(char *to, const char *from, const char *other, size_t n)
+{
+    for (size_t i = 0; i < n; i += 32) {
+        const __m256 sum = _mm256_add_ps(_mm256_loadu_ps(reinterpret_cast<const float *>(from + i)),
+                                         _mm256_loadu_ps(reinterpret_cast<const float *>(other + i)));
+        if (stream) _mm256_stream_ps(reinterpret_cast<float *>(to + i), sum);
+        else _mm256_storeu_ps(reinterpret_cast<float *>(to + i), sum);
+    }
+    if (stream) _mm_sfence();
+}
+
+template <bool stream> __attribute__((target("avx512f"))) void add512(char *to, const char *from, const char *other, size_t n)
+{
+    for (size_t i = 0; i < n; i += 64) {
+        const __m512 sum = _mm512_add_ps(_mm512_loadu_ps(from + i), _mm512_loadu_ps(other + i));
+        if (stream) _mm512_stream_ps(reinterpret_cast<float *>(to + i), sum);
+        else _mm512_storeu_ps(reinterpret_cast<float *>(to + i), sum);
+    }
+    if (stream) _mm_sfence();
+}
 #endif
 
-CopyFunction copy_function(int kind)
+void add_plain(char *to, const char *from, const char *other, size_t n)
+{
+    for (size_t i = 0; i < n; i += sizeof(float)) {
+        float a;
+        float b;
+        std::memcpy(&a, from + i, sizeof a);
+        std::memcpy(&b, other + i, sizeof b);
+        a += b;
+        std::memcpy(to + i, &a, sizeof a);
+    }
+}
+
+Function copy_function(int kind)
 {
     switch (kind) {
     case Memcpy: return copy_memcpy;
 #if defined(__x86_64__)
     case Stream256: return __builtin_cpu_supports("avx2") ? copy_stream256 : nullptr;
-    case Stream512: return __builtin_cpu_supports("avx512f") ? copy_stream512 : nullptr;
+    case Stream512: return __builtin_cpu_supports("avx512f") ? copy_stream512<false> : nullptr;
+    case Fetch512: return __builtin_cpu_supports("avx512f") ? copy_stream512<true> : nullptr;
     case Plain256: return __builtin_cpu_supports("avx2") ? copy_plain256 : nullptr;
     case Movsb: return copy_movsb;
 #endif
@@ -99,7 +138,21 @@ CopyFunction copy_function(int kind)
     }
 }
 
-// ---- threads that share a copy ----
+Function add_function(int kind)
+{
+    switch (kind) {
+    case Memcpy: return add_plain;
+#if defined(__x86_64__)
+    case Stream256: return __builtin_cpu_supports("avx2") ? add256<true> : nullptr;
+    case Stream512: return __builtin_cpu_supports("avx512f") ? add512<true> : nullptr;
+    case Fetch512: return __builtin_cpu_supports("avx512f") ? add512<false> : nullptr;
+    case Plain256: return __builtin_cpu_supports("avx2") ? add256<false> : nullptr;
+#endif
+    default: return nullptr;
+    }
+}
+
+// ---- threads that share the work ----
 
 // Helpers spin for a while after a job, so that within a series of copies none pays for waking a thread.
 class Team {
@@ -120,13 +173,14 @@ public:
         for (std::thread &thread : threads_) thread.join();
     }
 
-    void copy(CopyFunction function, char *to, const char *from, size_t n)
+    void run(Function function, char *to, const char *from, const char *other, size_t n)
     {
         {
             std::lock_guard<std::mutex> lock(mutex_);
             function_ = function;
             to_ = to;
             from_ = from;
+            other_ = other;
             size_ = n;
             next_.store(0, std::memory_order_relaxed);
             inside_.store(static_cast<int>(threads_.size()), std::memory_order_relaxed);
@@ -145,7 +199,8 @@ private:
         for (;;) {
             const size_t begin = next_.fetch_add(chunk, std::memory_order_relaxed);
             if (begin >= size_) return;
-            function_(to_ + begin, from_ + begin, size_ - begin < chunk ? size_ - begin : chunk);
+            const char *const other = other_ != nullptr ? other_ + begin : nullptr;
+            function_(to_ + begin, from_ + begin, other, size_ - begin < chunk ? size_ - begin : chunk);
         }
     }
 
@@ -177,9 +232,10 @@ private:
     std::atomic<size_t> next_{0};
     std::atomic<int> inside_{0};
     bool stop_ = false;
-    CopyFunction function_ = nullptr;
+    Function function_ = nullptr;
     char *to_ = nullptr;
     const char *from_ = nullptr;
+    const char *other_ = nullptr;
     size_t size_ = 0;
 };
 
@@ -194,30 +250,44 @@ Team *team_of(int threads)
     return team.get();
 }
 
+// The bulk of the work, with its destination aligned; the rest is done by the C library.
+double timed(Function function, char *to, const char *from, const char *other, size_t n, int threads, long repeats)
+{
+    const size_t head = std::min<size_t>(n, (0 - reinterpret_cast<uintptr_t>(to)) % 64);
+    const size_t body = (n - head) / 512 * 512;
+    const size_t tail = n - head - body;
+    const Function rest = other != nullptr ? add_plain : copy_memcpy;
+    const auto at = [&](size_t offset) { return other != nullptr ? other + offset : nullptr; };
+    Team *const team = team_of(threads);
+    const Clock::time_point start = Clock::now();
+    for (long i = 0; i < repeats; ++i) {
+        rest(to, from, other, head);
+        if (team != nullptr) team->run(function, to + head, from + head, at(head), body);
+        else function(to + head, from + head, at(head), body);
+        rest(to + head + body, from + head + body, at(head + body), tail);
+        asm volatile("" ::: "memory"); // it is done each time
+    }
+    return seconds_since(start);
+}
+
 } // namespace
 
-EXPORT int bench_copy_kinds() { return Kinds; }
+EXPORT int bench_kinds() { return Kinds; }
 
 // Seconds for `repeats` copies of n bytes on so many threads; -1 where this CPU cannot do that kind. One caller at a time.
 EXPORT double bench_copy(void *to, const void *from, size_t n, int kind, int threads, long repeats)
 {
-    const CopyFunction function = copy_function(kind);
+    const Function function = copy_function(kind);
     if (function == nullptr) return -1.0;
-    char *const destination = static_cast<char *>(to);
-    const char *const source = static_cast<const char *>(from);
-    const size_t head = std::min<size_t>(n, (0 - reinterpret_cast<uintptr_t>(destination)) % 64);
-    const size_t body = (n - head) / 512 * 512;
-    const size_t tail = n - head - body;
-    Team *const team = team_of(threads);
-    const Clock::time_point start = Clock::now();
-    for (long i = 0; i < repeats; ++i) {
-        std::memcpy(destination, source, head);
-        if (team != nullptr) team->copy(function, destination + head, source + head, body);
-        else function(destination + head, source + head, body);
-        std::memcpy(destination + head + body, source + head + body, tail);
-        asm volatile("" ::: "memory"); // every copy is made
-    }
-    return seconds_since(start);
+    return timed(function, static_cast<char *>(to), static_cast<const char *>(from), nullptr, n, threads, repeats);
+}
+
+// The same for sums of n bytes of float32.
+EXPORT double bench_add(void *to, const void *a, const void *b, size_t n, int kind, int threads, long repeats)
+{
+    const Function function = add_function(kind);
+    if (function == nullptr) return -1.0;
+    return timed(function, static_cast<char *>(to), static_cast<const char *>(a), static_cast<const char *>(b), n, threads, repeats);
 }
 
 // ---- calls without Python ----

@@ -138,15 +138,10 @@ def numpy_include() -> str:
 def limits() -> ctypes.CDLL:
     """The library of copies and of calls without Python."""
     library = ctypes.CDLL(str(build("limits", Recipe((source_folder() / "limits.cpp",), (), ""))))
-    library.bench_copy.restype = ctypes.c_double
-    library.bench_copy.argtypes = [
-        ctypes.c_void_p,
-        ctypes.c_void_p,
-        ctypes.c_size_t,
-        ctypes.c_int,
-        ctypes.c_int,
-        ctypes.c_long,
-    ]
+    pointer, size, number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+    library.bench_copy.restype = library.bench_add.restype = ctypes.c_double
+    library.bench_copy.argtypes = [pointer, pointer, size, number, number, ctypes.c_long]
+    library.bench_add.argtypes = [pointer, pointer, pointer, size, number, number, ctypes.c_long]
     library.bench_calls.restype = ctypes.c_double
     library.bench_calls.argtypes = [ctypes.c_void_p] * 5 + [ctypes.c_int64] * 2 + [ctypes.c_int, ctypes.c_long]
     library.bench_touch.restype = None

@@ -8,7 +8,7 @@ import numpy as np
 
 import ascend_cy
 from ascend_cy.bench import _limits
-from ascend_cy.bench._measure import Case, Plan, case, statement
+from ascend_cy.bench._measure import Plan, case
 from ascend_cy.bench._native import Missing
 from ascend_cy.bench._peers import imported
 from ascend_cy.bench._table import Table
@@ -65,14 +65,15 @@ def first_touch(table: Table) -> None:
         table.skip("first touch", reason)
         return
     n = nbytes // 4
-    ours = statement("touch(f(n).ptr, size)", f=ascend_cy.empty, n=n, touch=touch, size=nbytes)
+    names = {"touch": touch, "size": nbytes, "n": n}
+    # The array has to live until it was touched.
     cases = [
-        Case("ascend_cy", ours),
-        case("numpy", "touch(f(n, t).ctypes.data, size)", f=np.empty, n=n, t=np.float32, touch=touch, size=nbytes),
+        case("ascend_cy", "a = f(n); touch(a.ptr, size); a = None", f=ascend_cy.empty, **names),
+        case("numpy", "a = f(n, t); touch(a.ctypes.data, size); a = None", f=np.empty, t=np.float32, **names),
     ]
     try:
         torch = imported("torch")
-        cases.append(case("torch", "touch(f(n).data_ptr(), size)", f=torch.empty, n=n, touch=touch, size=nbytes))
+        cases.append(case("torch", "a = f(n); touch(a.data_ptr(), size); a = None", f=torch.empty, **names))
     except Missing:
         pass
     results = table.add(

@@ -24,6 +24,7 @@ def set_workers(count: int) -> None:
     except AttributeError:
         raise Missing("the number of workers cannot be set") from None
     function.argtypes = [ctypes.c_uint32]
+    ascend_cy.synchronize()  # the device reads its settings at its first use
     if function(count) != 0:
         raise Missing("the number of workers cannot be set")
 
@@ -83,23 +84,23 @@ class Crew:
     def loop(self, calls: int) -> float:
         """Seconds for `calls` calls, shared by the threads."""
         each = max(1, calls // len(self.jobs))
-        barrier = threading.Barrier(len(self.jobs) + 1)
+        barrier = threading.Barrier(len(self.jobs))
+        spans: list[tuple[float, float]] = []
 
         def work(job: Any) -> None:
             job(2)
             barrier.wait()
+            start = time.perf_counter()
             job(each)
-            barrier.wait()
+            spans.append((start, time.perf_counter()))
 
         threads = [threading.Thread(target=work, args=(job,)) for job in self.jobs]
         for thread in threads:
             thread.start()
-        barrier.wait()
-        start = time.perf_counter()
-        barrier.wait()
-        seconds = time.perf_counter() - start
         for thread in threads:
             thread.join()
+        # From when the first began to when the last was done.
+        seconds = max(end for _, end in spans) - min(start for start, _ in spans)
         return seconds * calls / (each * len(self.jobs))
 
 
