@@ -208,6 +208,7 @@ cdef int copy_device(DeviceArray target, DeviceArray source, void *box) except -
         source = packed
     target = pin(target)
     source = pin(source)
+    held = wrap_stream(box)  # whatever other threads close meanwhile
     with nogil:
         use_on(target, True, box)
         use_on(source, False, box)
@@ -254,6 +255,7 @@ cdef int upload(DeviceArray target, object source, void *box) except -1:
         staged = new_array(target.rank, target.dims, target.code, box)
     else:
         staged = target = pin(target)
+    held = wrap_stream(box)
     with nogil:
         pinned = is_pinned(data)
         use_on(staged, True, box)
@@ -278,6 +280,7 @@ cdef int download(DeviceArray source, object target, void *box) except -1:
         copy_device(staged, source, box)
     else:
         staged = pin(source)
+    held = wrap_stream(box)
     with nogil:
         use_on(staged, False, box)
         copy_host(data, staged.data, nbytes, DEVICE_TO_HOST, is_pinned(data), box)
@@ -901,6 +904,7 @@ cdef int fill_array(DeviceArray array, object element, void *box) except -1:
         target = new_array(array.rank, array.dims, array.code, box)
     else:
         target = array = pin(array)
+    held = wrap_stream(box)
     with nogil:
         use_on(target, True, box)
         check(ascend_cy_stream_enter(<ascend_cy_stream_t *>box, &previous))

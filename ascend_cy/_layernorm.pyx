@@ -15,7 +15,7 @@ from ascend_cy._intake cimport (Operand, array_of, check_device_argument, check_
 from ascend_cy._shape cimport MAX_DIMS
 from ascend_cy._staging cimport FEW_ELEMENTS, room_on_device, settle_host_call, settle_views, to_device, to_host
 from ascend_cy._status cimport check
-from ascend_cy._stream cimport Stream, enter_stream, stream_box
+from ascend_cy._stream cimport Stream, enter_stream, stream_box, wrap_stream
 
 import numpy as np
 
@@ -376,6 +376,7 @@ def layernorm(x, gamma=None, beta=None, eps=1e-5, *, normalized_ndim=1, out=None
     if type(normalized_ndim) is not int or normalized_ndim != 1:
         ndim = check_normalized_ndim(normalized_ndim, x)
     box = enter_stream(check_stream(stream), &previous)
+    held = None if stream is None else wrap_stream(box)  # whatever other threads close meanwhile
     try:
         if isinstance(x, DeviceArray):
             return layernorm_device_arrays(x, gamma, beta, epsilon, ndim, out, return_stats, box)

@@ -13,7 +13,7 @@ from ascend_cy._intake cimport (Operand, array_of, check_device_argument, check_
 from ascend_cy._shape cimport MAX_DIMS
 from ascend_cy._staging cimport FEW_ELEMENTS, room_on_device, settle_host_call, settle_views, to_device, to_host
 from ascend_cy._status cimport check
-from ascend_cy._stream cimport Stream, enter_stream, stream_box
+from ascend_cy._stream cimport Stream, enter_stream, stream_box, wrap_stream
 
 import numpy as np
 
@@ -335,6 +335,7 @@ def matmul(a, b, *, out=None, stream=None):
     """
     cdef void *previous
     cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>enter_stream(check_stream(stream), &previous)
+    held = None if stream is None else wrap_stream(box)  # whatever other threads close meanwhile
     try:
         if isinstance(a, DeviceArray):
             return matmul_device_arrays(a, b, out, box)

@@ -10,6 +10,8 @@ cdef class Stream:
 cdef class Event:
     cdef void *box                # the host library's event; NULL once closed
     cdef object __weakref__
+    cdef int users                # calls under way without the GIL
+    cdef void *parked             # closed during such a call, which gives it back
 
 
 # The aclrtStream behind `stream` (None: the thread's current stream); NULL is the default stream, so errors

@@ -60,6 +60,7 @@ cdef int keep_until_passed(void *box, object obj) except -1:
     entry.object = <void *>obj
     entry.next = NULL
     Py_INCREF(obj)
+    held = wrap_stream(box)
     with nogil:
         code = ascend_cy_stream_add_host_function(<ascend_cy_stream_t *>box, push, entry)
     if code != 0:
@@ -420,14 +421,19 @@ cdef class Stream:
         cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>stream_box(self)
         cdef void *that
         cdef int code
+        held = wrap_stream(box)  # whatever other threads close meanwhile
         if isinstance(other, Stream):
             that = stream_box(<Stream>other)
+            held_too = wrap_stream(that)
             with nogil:
                 code = ascend_cy_stream_wait_stream(box, <ascend_cy_stream_t *>that)
         elif isinstance(other, Event):
-            that = event_box(<Event>other)
-            with nogil:
-                code = ascend_cy_stream_wait_event(box, <ascend_cy_event_t *>that)
+            that = use_event(<Event>other)
+            try:
+                with nogil:
+                    code = ascend_cy_stream_wait_event(box, <ascend_cy_event_t *>that)
+            finally:
+                leave_event(<Event>other)
         else:
             raise TypeError(f"other must be an Event or a Stream, got {type(other).__name__}")
         check(code)
@@ -449,6 +455,7 @@ cdef class Stream:
         if not callable(function):
             raise TypeError(f"function must be callable, got {type(function).__name__}")
         job = (function, args)
+        held = wrap_stream(box)
         Py_INCREF(job)
         with nogil:
             code = ascend_cy_stream_add_host_function(<ascend_cy_stream_t *>box, run_callback, <void *>job)
@@ -537,9 +544,30 @@ cdef void *event_box(Event event) except NULL:
     return event.box
 
 
+cdef void *use_event(Event event) except NULL:
+    """The event's box for a call without the GIL; leave_event() must follow."""
+    cdef void *box = event_box(event)
+    event.users += 1
+    return box
+
+
+cdef void leave_event(Event event) noexcept:
+    cdef ascend_cy_event_t *box
+    event.users -= 1
+    if event.users == 0 and event.parked is not NULL:
+        box = <ascend_cy_event_t *>event.parked
+        event.parked = NULL
+        with nogil:
+            ascend_cy_event_release(box)
+
+
 cdef void release_event(Event event) noexcept:
     cdef ascend_cy_event_t *box = <ascend_cy_event_t *>event.box
     event.box = NULL
+    if event.users > 0:
+        # Another thread is in a call on it, and gives it back.
+        event.parked = box
+        return
     if box is not NULL:
         with nogil:
             ascend_cy_event_release(box)
@@ -605,12 +633,16 @@ cdef class Event:
         stream : Stream, optional
             The thread's current stream by default.
         """
-        cdef void *box = event_box(self)
         cdef void *that = stream_box(stream)
+        cdef void *box = use_event(self)
         cdef int code
-        with nogil:
-            code = ascend_cy_event_record(<ascend_cy_event_t *>box, <ascend_cy_stream_t *>that)
-        check(code)
+        try:
+            held = wrap_stream(that)
+            with nogil:
+                code = ascend_cy_event_record(<ascend_cy_event_t *>box, <ascend_cy_stream_t *>that)
+            check(code)
+        finally:
+            leave_event(self)
 
     def query(self):
         """Whether the latest record has passed; never waits. An event that was never recorded has passed.
@@ -626,9 +658,12 @@ cdef class Event:
 
     def synchronize(self):
         """Wait until the latest record has passed, without the GIL; Ctrl-C raises KeyboardInterrupt."""
-        cdef void *box = event_box(self)
-        with nogil:
-            wait_event(<ascend_cy_event_t *>box)
+        cdef void *box = use_event(self)
+        try:
+            with nogil:
+                wait_event(<ascend_cy_event_t *>box)
+        finally:
+            leave_event(self)
         drop_passed()
 
     def elapsed_time(self, Event end not None):
