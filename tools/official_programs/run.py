@@ -145,6 +145,17 @@ def judge(program: Program, readme: Path, code: int | None, output: list[str], s
     return "; ".join(reasons)
 
 
+def why_not_built(text: str) -> str:
+    for what, pattern in (
+        ("the headers lack", r"error: .(\w+). (?:was not declared|does not name a type|has not been declared)"),
+        ("the library lacks", r"undefined reference to .(\w+)'"),
+    ):
+        if names := sorted(set(re.findall(pattern, text))):
+            return f"does not build: {what} {', '.join(names)}"
+    error = re.search(r"^.*(?:error:|ERROR|CMake Error).*$", text, re.MULTILINE)
+    return "does not build" + (f": {error[0].strip()}" if error else "")
+
+
 def execute(script: str, folder: Path, environment: dict[str, str], timeout: float) -> tuple[int | None, str]:
     """Runs a script with all that it starts; None as the code when it had to be stopped."""
     with subprocess.Popen(
@@ -183,8 +194,7 @@ def run_program(program: Program, example: Path, installation: Path, timeout: fl
     builds = any((folder / binary).is_file() for binary in binaries)
     why = judge(program, folder / "README_en.md", code, [one_space(line) for line in text.splitlines()], seconds)
     if not builds:
-        error = re.search(r"^.*(?:error:|undefined reference|CMake Error).*$", text, re.MULTILINE)
-        why = "does not build" + (f": {error[0].strip()}" if error else "")
+        why = why_not_built(text)
     result |= {"builds": builds, "ends": builds and not why, "why": why}
     return result | {"seconds": round(seconds, 1), "output": text}
 

@@ -40,7 +40,7 @@ template <class Arguments> aclError launch(const char *name, uint32_t blocks, vo
 /* AscendCL takes no launch without an argument block. */
 struct Nothing { uint64_t unused; };
 
-/* The vendor's wrapper of a kernel that prints waits for it, to collect the text; programs rely on that. */
+/* Programs drop a stream's work right behind a kernel that prints, and expect to see its text. */
 void wait_for_text(void *stream) { (void)aclrtSynchronizeStream(stream); }
 
 } // namespace
