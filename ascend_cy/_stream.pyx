@@ -564,6 +564,8 @@ cdef void leave_event(Event event) noexcept:
 cdef void release_event(Event event) noexcept:
     cdef ascend_cy_event_t *box = <ascend_cy_event_t *>event.box
     event.box = NULL
+    if box is NULL:
+        return
     if event.users > 0:
         # Another thread is in a call on it, and gives it back.
         event.parked = box
