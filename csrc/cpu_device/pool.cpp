@@ -168,6 +168,8 @@ bool Pool::give_way(Job &job, bool insists)
 {
     std::unique_lock<std::mutex> hold = lock_soon();
     if (!job.open_.load(std::memory_order_relaxed)) return false;
+    /* No block is left: whoever leaves now, with nobody else in the job, would leave it open for ever. */
+    if (job.next_.load(std::memory_order_relaxed) >= job.total) return false;
     bool needed = ready_count_.load(std::memory_order_relaxed) > spinning_;
     if (!insists && !(needed && job.participants_.load(std::memory_order_relaxed) > 1)) return false;
     /* The job is open, so nobody has found its blocks used up yet: who stays sees the number before leaving. */
