@@ -174,6 +174,7 @@ Block *DevicePool::cut(Block *block, Arena *to, size_t bytes) noexcept
         from->free_bytes += rest->bytes;
         store.insert(rest);
     }
+    block->state = Block::State::Used; // at once: a neighbour that is freed next must not be joined with it
     block->arena = to;
     return block;
 }

@@ -417,6 +417,44 @@ TEST(memory_outlives_its_stream)
     expect_nothing_left();
 }
 
+static Stream *leaving = nullptr;
+static std::vector<Buffer *> leaving_with_it;
+
+// A stream goes, with the neighbours of the block that is being taken from it, while the pool's lock is open for a mark.
+TEST(a_block_being_taken_is_not_joined_with_its_neighbours)
+{
+    OK(ascend_cy_pool_trim(0, 0));
+    auto *table = const_cast<ascend_cy_acl_table *>(ascend_cy_acl_get_table());
+    const auto query = table->aclrtStreamQuery;
+    leaving = make_stream();
+    Stream *heir = make_stream();
+    Buffer *first = make(4096, leaving);
+    for (int i = 0; i < 511; ++i) // the whole segment: what was never used is free for everybody
+        leaving_with_it.push_back(make(4096, leaving));
+    ascend_cy_buffer_release(first);
+    table->aclrtStreamQuery = [](aclrtStream, aclrtStreamStatus *status) -> aclError {
+        if (!leaving_with_it.empty()) {
+            std::vector<Buffer *> all;
+            all.swap(leaving_with_it);
+            for (Buffer *buffer : all)
+                ascend_cy_buffer_release(buffer);
+            ascend_cy_stream_release(leaving);
+        }
+        *status = ACL_STREAM_STATUS_COMPLETE;
+        return 0;
+    };
+    Buffer *one = make(4096, heir);
+    Buffer *two = make(4096, heir);
+    table->aclrtStreamQuery = query;
+    CHECK(ascend_cy_buffer_pointer(one) != ascend_cy_buffer_pointer(two));
+    ascend_cy_buffer_release(one);
+    ascend_cy_buffer_release(two);
+    ascend_cy_stream_release(heir);
+    OK(ascend_cy_pool_trim(0, 0));
+    CHECK_EQ(stats().reserved_bytes, 0u);
+    expect_nothing_left();
+}
+
 TEST(releasing_never_waits)
 {
     Stream *stream = make_stream();
@@ -614,6 +652,8 @@ TEST(random_use)
     }
     stop = true;
     releaser.join();
+    for (Stream *stream : streams)
+        hold(stream, false);
     std::printf("limit 64 MiB, peak in use %.1f MiB, reserved %.1f MiB\n", static_cast<double>(stats().peak_in_use_bytes) / MiB,
                 static_cast<double>(most_reserved) / MiB);
     for (const Live &each : live)
