@@ -36,6 +36,7 @@ from ascend_cy._core import (
     zeros,
 )
 from ascend_cy._ops import layernorm, matmul, vector_add
+from ascend_cy._pipeline import Pipeline
 from ascend_cy.errors import (
     AclError,
     AscendCyResourceWarning,
@@ -53,6 +54,7 @@ __all__ = [
     "DeviceNotFoundError",
     "Event",
     "KernelError",
+    "Pipeline",
     "Stream",
     "__version__",
     "asarray",

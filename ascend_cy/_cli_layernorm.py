@@ -7,6 +7,7 @@ import contextlib
 import math
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,9 +26,11 @@ from ascend_cy._cli_npy import NpySource, NpyTarget
 
 # Small enough that a batch is still in the caches when it is written, large enough that calls and transfers
 # are cheap.
-BATCH_BYTES = 16 << 20
+BATCH_BYTES = 4 << 20
 # In Fortran order a batch is one run of bytes a column; larger batches make longer runs.
-FORTRAN_BATCH_BYTES = 64 << 20
+FORTRAN_BATCH_BYTES = 32 << 20
+# One batch is read while another is computed.
+SLOTS = 2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -173,13 +176,12 @@ def read_weight(path: str | None, name: str, source: NpySource, bfloat16: bool) 
 def normalize_rows(
     source: NpySource, target: NpyTarget, gamma: np.ndarray | None, beta: np.ndarray | None, job: Job
 ) -> int:
-    """Read, normalize in place and write every batch; return how many there were."""
+    """Read, normalize and write every batch; return how many there were."""
     rows, cols = source.rows.rows, source.rows.cols
     if rows == 0 or cols == 0:
         return 0
     row_bytes = cols * source.dtype.itemsize
     batch = batch_rows(rows, row_bytes, source.rows.by_column, job.batch_rows)
-    buffer = ascend_cy.empty_pinned((batch, cols), source.dtype)
     hidden = sys.stderr is None or (None if job.progress is None else not job.progress)
     bar = tqdm(
         total=rows * row_bytes,
@@ -189,14 +191,24 @@ def normalize_rows(
         desc="layernorm",
         disable=hidden,
     )
-    with contextlib.closing(bar):
-        for start in range(0, rows, batch):
-            block = buffer[: min(batch, rows - start)]
-            source.rows.read(start, block)
-            ascend_cy.layernorm(block, gamma, beta, job.eps, out=block)
-            target.rows.write(start, block)
-            bar.update(block.nbytes)
+    scale, shift = (None if weight is None else ascend_cy.asarray(weight) for weight in (gamma, beta))
+    pipeline = ascend_cy.Pipeline(lambda x: ascend_cy.layernorm(x, scale, shift, job.eps), slots=SLOTS)
+    start = 0
+    with contextlib.closing(bar), pipeline, contextlib.closing(pipeline(read_batches(source, batch))) as results:
+        for result in results:
+            target.rows.write(start, result)
+            start += len(result)
+            bar.update(result.nbytes)
     return -(-rows // batch)
+
+
+def read_batches(source: NpySource, batch: int) -> Iterator[np.ndarray]:
+    """The rows of a file, `batch` at a time, each in memory of its own."""
+    rows, cols = source.rows.rows, source.rows.cols
+    for start in range(0, rows, batch):
+        block = ascend_cy.empty_pinned((min(batch, rows - start), cols), source.dtype)
+        source.rows.read(start, block)
+        yield block
 
 
 def batch_rows(rows: int, row_bytes: int, by_column: bool, wanted: int | None) -> int:

@@ -109,6 +109,9 @@ cdef inline bint same_shape(int rank, const Py_ssize_t *shape, const Operand *op
     return True
 
 
+# Whether an object shares its memory as an array, and the ndarray over it.
+cdef bint is_array_like(object obj)
+cdef object as_ndarray(object obj, str name)
 cdef Stream check_stream(object stream)
 # The caller's own memory behind what was taken in, for overlap checks.
 cdef object array_of(object given, object taken)

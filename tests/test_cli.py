@@ -192,8 +192,9 @@ def test_demo_on_one_of_several_devices(tmp_path):
     )
 
 
-def test_demo_notices_wrong_results(tmp_path):
-    """A result with one wrong element ends with exit code 1."""
+@pytest.mark.parametrize("where, wrong", [("host", 2), ("device", 4)])
+def test_demo_notices_wrong_results(tmp_path, where, wrong):
+    """Results with one wrong element end with exit code 1."""
     code = """
         import sys
         import ascend_cy
@@ -204,8 +205,10 @@ def test_demo_notices_wrong_results(tmp_path):
         def wrong(x, *args, **kwargs):
             y = right(x, *args, **kwargs)
             if isinstance(y, ascend_cy.DeviceArray):
-                return y
-            y[-1, -1] *= 1.01
+                if sys.argv[1] == "device":
+                    y[-1, -1:] = 9
+            elif sys.argv[1] == "host":
+                y[-1, -1] *= 1.01
             return y
 
         wrong.__module__ = right.__module__
@@ -213,12 +216,12 @@ def test_demo_notices_wrong_results(tmp_path):
         sys.exit(cli.main(["demo"]))
     """
     code = "\n".join(line[8:] for line in code.splitlines())
-    command = [sys.executable, "-c", code]
+    command = [sys.executable, "-c", code, where]
     options = {"cwd": tmp_path, "env": environment(), "capture_output": True, "text": True, "timeout": 60}
     done = subprocess.run(command, **options, check=False)
     assert done.returncode == 1, done
-    assert done.stdout.count("WRONG") == 4
-    assert done.stdout.count("   ok\n") == 2
+    assert done.stdout.count("WRONG") == wrong
+    assert done.stdout.count("   ok\n") == 6 - wrong
 
 
 def test_demo_with_a_kernel_that_fails(tmp_path):
