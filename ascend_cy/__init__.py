@@ -32,9 +32,11 @@ from ascend_cy._core import (
     ones,
     set_memory_limit,
     synchronize,
+    synchronize_all,
     trim_memory,
     zeros,
 )
+from ascend_cy._futures import StreamFuture
 from ascend_cy._ops import layernorm, matmul, vector_add
 from ascend_cy._pipeline import Pipeline
 from ascend_cy.errors import (
@@ -56,6 +58,7 @@ __all__ = [
     "KernelError",
     "Pipeline",
     "Stream",
+    "StreamFuture",
     "__version__",
     "asarray",
     "current_stream",
@@ -79,6 +82,7 @@ __all__ = [
     "ones",
     "set_memory_limit",
     "synchronize",
+    "synchronize_all",
     "trim_memory",
     "vector_add",
     "zeros",

@@ -18,6 +18,7 @@ from ascend_cy import _array, _stream
 from ascend_cy._dlpack import from_dlpack
 from ascend_cy._makers import asarray, empty, empty_like, from_pointer, full, ones, zeros
 from ascend_cy._stream import current_stream, default_stream
+from ascend_cy.errors import AclError
 
 cnp.import_array()
 
@@ -223,6 +224,29 @@ def synchronize():
         check(ascend_cy_ensure_context())
         wait_device()
     drop_passed()
+
+
+def synchronize_all():
+    """Wait until all work of every device that this process used through ascend_cy has passed, without the GIL.
+
+    Ctrl-C raises KeyboardInterrupt while the work goes on. Devices that were not used stay untouched.
+
+    Raises
+    ------
+    KernelError, AclError
+        If work failed: the failure of the first such device, once all were waited for.
+    """
+    cdef uint64_t used = ascend_cy_devices_used()
+    cdef int index
+    failure = None
+    for index in range(64):
+        if used >> index & 1:
+            try:
+                Device(index).synchronize()
+            except AclError as error:
+                failure = failure or error
+    if failure is not None:
+        raise failure
 
 
 # ---- memory ----

@@ -57,6 +57,7 @@ cdef extern from "ascend_cy/runtime.h" nogil:
     int ascend_cy_stream_enter(ascend_cy_stream_t *stream, void **previous) noexcept
     void ascend_cy_stream_leave(void *previous) noexcept
     int ascend_cy_synchronize_device(int32_t timeout_ms) noexcept
+    uint64_t ascend_cy_devices_used() noexcept
     int ascend_cy_stream_add_host_function(ascend_cy_stream_t *stream,
                                            void (*function)(void *) noexcept nogil, void *context) noexcept
 

@@ -463,6 +463,34 @@ cdef class Stream:
             Py_DECREF(job)
             check(code)
 
+    def future(self, result=None):
+        """A future that is done when the work enqueued so far has passed.
+
+        Parameters
+        ----------
+        result : object, optional
+            What the future gives then; kept alive until it does.
+
+        Returns
+        -------
+        StreamFuture
+            A ``concurrent.futures.Future`` that can also be awaited, in any event loop of asyncio. Where the work
+            failed, its exception is the KernelError or AclError; so is that of all futures pending on the stream then,
+            and :meth:`synchronize` does not raise it again. Cancelling it leaves the work alone.
+
+        Notes
+        -----
+        Returns at once. A thread of the package waits for the stream, without the GIL.
+        """
+        from ascend_cy._futures import watch  # knows this module
+
+        stream_box(self)
+        return watch(self, result)
+
+    def _share(self):
+        """Another Stream object for the same stream: closing this one does not end it."""
+        return wrap_stream(stream_box(self))
+
     def __enter__(self):
         cdef void *box = stream_box(self)
         cdef int32_t device

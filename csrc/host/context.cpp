@@ -1,7 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "context.h"
 
+#include <atomic>
+
 namespace ascend_cy {
+
+namespace {
+
+std::atomic<uint64_t> devices_used{0};
+
+} // namespace
+
+void note_device_use(int32_t device) noexcept
+{
+    static_assert(max_devices == 64, "a bit a device");
+    devices_used.fetch_or(uint64_t{1} << device, std::memory_order_relaxed);
+}
 
 int enter_device_slowly(int32_t device, int code) noexcept
 {
@@ -92,6 +106,8 @@ int ascend_cy_device_count(uint32_t *count)
         return ready(); // leaves the message
     return ACY_CALL(aclrtGetDeviceCount, count);
 }
+
+uint64_t ascend_cy_devices_used(void) { return devices_used.load(std::memory_order_relaxed); }
 
 int ascend_cy_synchronize_device(int32_t timeout_ms)
 {

@@ -58,6 +58,9 @@ private:
     int error_ = ACL_SUCCESS;
 };
 
+// Remembers that work may be enqueued on a device.
+void note_device_use(int32_t device) noexcept;
+
 // 107001 with a message unless 0 <= device < device count.
 int check_device_id(int32_t device) noexcept;
 

@@ -222,6 +222,7 @@ int ascend_cy_stream_create(int32_t device, uint32_t priority, uint32_t flags, a
         return fail(ACL_ERROR_BAD_ALLOC, "", "out of host memory");
     }
     live_own_streams.fetch_add(1, std::memory_order_relaxed);
+    note_device_use(device);
     *out = stream;
     return ACL_SUCCESS;
 }
@@ -238,6 +239,7 @@ int ascend_cy_stream_wrap(int32_t device, aclrtStream handle, void (*on_release)
     }
     if (const int error = check_device_id(device))
         return error;
+    note_device_use(device);
     *out = new (std::nothrow) Stream(device, Stream::Kind::Foreign, handle, on_release, context);
     return *out != nullptr ? ACL_SUCCESS : fail(ACL_ERROR_BAD_ALLOC, "", "out of host memory");
 }
@@ -264,6 +266,7 @@ ascend_cy_stream_t *ascend_cy_default_stream(int32_t device)
             return stream;
     if (ready() != ACL_SUCCESS || check_device_id(device) != ACL_SUCCESS)
         return nullptr;
+    note_device_use(device);
     auto *made = new (std::nothrow) Stream(device, Stream::Kind::Default, nullptr, nullptr, nullptr);
     if (made == nullptr) {
         fail(ACL_ERROR_BAD_ALLOC, "", "out of host memory");

@@ -124,6 +124,8 @@ ASCEND_CY_API void ascend_cy_stream_leave(aclrtContext previous);
 /* Waits for all work of the calling thread's current device; blocks up to timeout_ms (-1: without limit), 507046
  * when time is up. */
 ASCEND_CY_API int ascend_cy_synchronize_device(int32_t timeout_ms);
+/* Bit d is set once a stream of device d was made or asked for through this library. Loads nothing. */
+ASCEND_CY_API uint64_t ascend_cy_devices_used(void);
 /* Runs function(context) on a thread of the runtime when the work enqueued by now has passed; later work waits for
  * it. It must not call the device. Where it cannot be enqueued (error returned) it never runs. */
 ASCEND_CY_API int ascend_cy_stream_add_host_function(ascend_cy_stream_t *stream, void (*function)(void *), void *context);

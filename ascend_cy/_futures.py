@@ -1,0 +1,137 @@
+"""Futures of streams: for ``await`` and for ``concurrent.futures``."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+import threading
+from collections import deque
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from ascend_cy.errors import AclError
+
+if TYPE_CHECKING:
+    from ascend_cy import Event, Stream
+
+T = TypeVar("T")
+
+# A thread without a stream waits this long for another one before it ends.
+IDLE_SECONDS = 1.0
+
+
+class StreamFuture(concurrent.futures.Future, Generic[T]):
+    """A future for work of a stream: a ``concurrent.futures.Future`` that can be awaited.
+
+    Made by :meth:`Stream.future`.
+    """
+
+    def __await__(self) -> Generator[Any, None, T]:
+        return asyncio.wrap_future(self).__await__()
+
+
+class Watcher:
+    """What is waited for on one stream, in order; holds the stream while there is anything."""
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream = stream
+        self.waiting: deque[tuple[Event, StreamFuture[Any], Any]] = deque()
+
+    def run(self) -> None:
+        """Settle all futures."""
+        while True:
+            with _changed:
+                if not self.waiting:
+                    del _watchers[self.stream]
+                    break
+                event, future, result = self.waiting.popleft()
+            failure = wait(self.stream, event)
+            settle(future, result, failure)
+            # Nothing here keeps the result until the next one comes.
+            del event, future, result
+            if failure is not None:
+                self.fail_all(failure)
+                del failure
+        self.stream.close()
+
+    def fail_all(self, failure: BaseException) -> None:
+        """Read the stream's failure. It hides later ones, so whoever waited for work enqueued by then gets it too."""
+        with contextlib.suppress(AclError):
+            self.stream.synchronize()
+        with _changed:
+            failed = list(self.waiting)
+            self.waiting.clear()
+        for event, future, result in failed:
+            event.close()
+            settle(future, result, failure)
+
+
+class Threads:
+    """The threads that wait: one for each stream with futures; idle ones stay for a while."""
+
+    def __init__(self) -> None:
+        self.jobs: deque[Watcher] = deque()
+        self.idle = 0
+
+    def give(self, watcher: Watcher) -> None:
+        """Let a thread run `watcher`. Called with the lock."""
+        if self.idle > len(self.jobs):
+            self.jobs.append(watcher)
+            _changed.notify()
+        else:
+            threading.Thread(target=self.work, args=(watcher,), name="ascend_cy futures", daemon=True).start()
+
+    def work(self, watcher: Watcher | None) -> None:
+        while watcher is not None:
+            watcher.run()
+            watcher = None
+            with _changed:
+                self.idle += 1
+                if _changed.wait_for(lambda: self.jobs, IDLE_SECONDS):
+                    watcher = self.jobs.popleft()
+                self.idle -= 1
+
+
+def wait(stream: Stream, event: Event) -> BaseException | None:
+    """Wait for an event; what failed on its stream."""
+    try:
+        event.synchronize()
+        stream.query()
+    except BaseException as error:
+        return error
+    finally:
+        event.close()
+    return None
+
+
+def settle(future: StreamFuture[T], result: T, failure: BaseException | None) -> None:
+    """Tell a future, unless it was cancelled."""
+    if not future.set_running_or_notify_cancel():
+        return
+    if failure is None:
+        future.set_result(result)
+    else:
+        future.set_exception(failure)
+
+
+_changed = threading.Condition()
+_watchers: dict[Stream, Watcher] = {}
+_threads = Threads()
+
+
+def watch(stream: Stream, result: T) -> StreamFuture[T]:
+    """A future for what is enqueued on `stream` by now."""
+    future: StreamFuture[T] = StreamFuture()
+    event = stream.record()
+    with _changed:
+        watcher = _watchers.get(stream)
+        if watcher is None:
+            shared = stream._share()
+            watcher = Watcher(shared)
+            watcher.waiting.append((event, future, result))
+            _threads.give(watcher)
+            _watchers[shared] = watcher
+        else:
+            watcher.waiting.append((event, future, result))
+    return future
