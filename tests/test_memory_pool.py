@@ -216,6 +216,19 @@ def test_threads_share_one_pool():
 # ---- trim ----
 
 
+def test_what_lives_long_does_not_keep_every_stream_it_was_used_on():
+    """Weights and a stream of its own for every request: more streams than a device has, one after the other."""
+    x = np.ones((4, 64), "f4")
+    weight = ascend_cy.asarray(x[0])
+    at_first = ascend_cy.live_objects()["streams"]
+    for _ in range(2500):
+        with ascend_cy.Stream():
+            result = ascend_cy.layernorm(ascend_cy.asarray(x), weight)
+            assert result.to_numpy()[0, 0] == 0
+        del result
+    assert ascend_cy.live_objects()["streams"] - at_first < 20
+
+
 def test_trim_gives_everything_back():
     arrays = [raw(MIB) for _ in range(20)]
     arrays.clear()

@@ -181,21 +181,20 @@ int order_after(Stream *stream, Stream *other) noexcept
     return error;
 }
 
+bool stream_is_idle(Stream *stream) noexcept
+{
+    DeviceScope scope(stream->device);
+    aclrtStreamStatus status = ACL_STREAM_STATUS_NOT_READY;
+    return scope.error() == ACL_SUCCESS && device_table.aclrtStreamQuery(stream->handle, &status) == ACL_SUCCESS &&
+           status == ACL_STREAM_STATUS_COMPLETE;
+}
+
 int order_after_busy(Stream *stream, Stream *other) noexcept
 {
     if (stream == other || (stream->handle == other->handle && stream->device == other->device))
         return ACL_SUCCESS;
-    aclrtStreamStatus status = ACL_STREAM_STATUS_NOT_READY;
-    {
-        DeviceScope scope(other->device);
-        if (scope.error() != ACL_SUCCESS)
-            return scope.error();
-        // A stream that failed is ordered by event as well: its error belongs to whoever waits for it, not here.
-        if (device_table.aclrtStreamQuery(other->handle, &status) == ACL_SUCCESS &&
-            status == ACL_STREAM_STATUS_COMPLETE)
-            return ACL_SUCCESS;
-    }
-    return order_after(stream, other);
+    // A stream that failed is ordered by event: its error belongs to whoever waits for it, not here.
+    return stream_is_idle(other) ? ACL_SUCCESS : order_after(stream, other);
 }
 
 } // namespace ascend_cy

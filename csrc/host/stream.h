@@ -65,6 +65,9 @@ inline void release_stream_without_waiting(Stream *stream) noexcept
 // The same, and calls nothing of the device library: for the end of a thread.
 void drop_stream_later(Stream *stream) noexcept;
 
+// True when everything enqueued on the stream has passed and no failure waits to be read. Never waits.
+bool stream_is_idle(Stream *stream) noexcept;
+
 // Destroys dropped streams whose work has passed. Never waits; cheap when there are none.
 void collect_dropped_streams() noexcept;
 

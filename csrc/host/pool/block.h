@@ -51,6 +51,8 @@ struct ascend_cy_buffer {
     ascend_cy_buffer *next = nullptr;    // in a bin, in a free store, in the store of objects
     ascend_cy_buffer *previous = nullptr;
     ascend_cy::Use *uses = nullptr;      // other streams whose work uses the buffer
+    static constexpr uint32_t first_crowd = 8;
+    uint32_t crowd = first_crowd;        // so many uses are looked through for what has passed
     void (*on_release)(void *) = nullptr;
     void *context = nullptr;
 };

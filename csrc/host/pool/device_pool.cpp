@@ -4,6 +4,7 @@
 // bin, one lock, no call of the device library.
 #include "device_pool.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <new>
 
@@ -227,23 +228,63 @@ void DevicePool::mark_uses(Block *block) noexcept
     }
 }
 
+// Forgets uses whose work has passed, so that a buffer that lives long does not keep every stream it was ever used on.
+// A use may be forgotten between another thread's launch and its record, which then makes it anew.
+Stream **DevicePool::forget_passed_uses(Block *block) noexcept
+{
+    QuietScope quiet;
+    size_t count = 0;
+    for (const Use *use = block->uses; use != nullptr; use = use->next)
+        ++count;
+    auto **const forgotten = new (std::nothrow) Stream *[count + 1];
+    if (forgotten == nullptr)
+        return nullptr;
+    size_t done = 0;
+    for (Use **link = &block->uses; *link != nullptr;) {
+        Use *const use = *link;
+        if (!stream_is_idle(use->stream)) {
+            link = &use->next;
+            continue;
+        }
+        forgotten[done++] = use->stream;
+        __atomic_store_n(link, use->next, __ATOMIC_RELEASE);
+        delete use;
+    }
+    forgotten[done] = nullptr;
+    // Where all are busy it takes as many again before the next look.
+    block->crowd = static_cast<uint32_t>(std::max<size_t>(ascend_cy_buffer::first_crowd, 2 * (count - done)));
+    return forgotten;
+}
+
 int DevicePool::record(Block *block, Stream *stream, bool wrote) noexcept
 {
     const Stream *const own = block->stream;
     if (stream == own || (stream->handle == own->handle && stream->device == own->device))
         return ACL_SUCCESS;
-    std::lock_guard<std::mutex> lock(mutex_);
-    for (Use *use = block->uses; use != nullptr; use = use->next)
-        if (use->stream == stream) {
-            if (wrote)
-                __atomic_store_n(&use->wrote, true, __ATOMIC_RELAXED);
-            return ACL_SUCCESS;
-        }
-    Use *const use = new (std::nothrow) Use{stream, stream->device, nullptr, block->uses, wrote};
-    if (use == nullptr)
-        return fail(ACL_ERROR_BAD_ALLOC, "", "out of host memory");
-    retain_stream(stream);
-    __atomic_store_n(&block->uses, use, __ATOMIC_RELEASE); // read without the lock by order()
+    Stream **forgotten = nullptr;
+    {
+        std::lock_guard<std::mutex> lock(mutex_);
+        uint32_t count = 0;
+        for (Use *use = block->uses; use != nullptr; use = use->next, ++count)
+            if (use->stream == stream) {
+                use->wrote = use->wrote || wrote;
+                return ACL_SUCCESS;
+            }
+        if (count == 0)
+            block->crowd = ascend_cy_buffer::first_crowd;
+        Use *const use = new (std::nothrow) Use{stream, stream->device, nullptr, nullptr, wrote};
+        if (use == nullptr)
+            return fail(ACL_ERROR_BAD_ALLOC, "", "out of host memory");
+        if (count >= block->crowd)
+            forgotten = forget_passed_uses(block);
+        retain_stream(stream);
+        use->next = block->uses;
+        __atomic_store_n(&block->uses, use, __ATOMIC_RELEASE); // whether there are any is read without the lock
+    }
+    // Without the lock: a stream that goes takes its arena out of the pool.
+    for (Stream **gone = forgotten; gone != nullptr && *gone != nullptr; ++gone)
+        release_stream_without_waiting(*gone);
+    delete[] forgotten;
     return ACL_SUCCESS;
 }
 
@@ -251,14 +292,35 @@ int DevicePool::order(Block *block, Stream *stream, bool writers_only) noexcept
 {
     if (const int error = order_after_busy(stream, block->stream))
         return error;
-    // Uses are only ever added while the buffer lives, at the front, so the list can be walked from where it began.
-    for (const Use *use = __atomic_load_n(&block->uses, __ATOMIC_ACQUIRE); use != nullptr; use = use->next) {
-        if (writers_only && !__atomic_load_n(&use->wrote, __ATOMIC_RELAXED))
-            continue;
-        if (const int error = order_after_busy(stream, use->stream))
-            return error;
+    // Ordering may wait, so the streams are held for it while the lock is open.
+    constexpr size_t few = 8;
+    Stream *on_stack[few];
+    Stream **held = on_stack;
+    size_t count = 0;
+    {
+        std::lock_guard<std::mutex> lock(mutex_);
+        for (const Use *use = block->uses; use != nullptr; use = use->next)
+            ++count;
+        if (count > few)
+            held = new (std::nothrow) Stream *[count];
+        if (held == nullptr)
+            return fail(ACL_ERROR_BAD_ALLOC, "", "out of host memory");
+        count = 0;
+        for (const Use *use = block->uses; use != nullptr; use = use->next)
+            if (!writers_only || use->wrote) {
+                retain_stream(use->stream);
+                held[count++] = use->stream;
+            }
     }
-    return ACL_SUCCESS;
+    int result = ACL_SUCCESS;
+    for (size_t i = 0; i < count; ++i) {
+        if (result == ACL_SUCCESS)
+            result = order_after_busy(stream, held[i]);
+        release_stream_without_waiting(held[i]);
+    }
+    if (held != on_stack)
+        delete[] held;
+    return result;
 }
 
 int DevicePool::refuse(size_t size, const Refusal &refusal) noexcept

@@ -70,6 +70,8 @@ private:
     [[gnu::noinline]] int create_empty(Stream *stream, Block **out) noexcept;
     [[gnu::noinline]] void release_slowly(Block *block) noexcept;
     static void mark_uses(Block *block) noexcept;
+    // Gives their streams, ended by NULL, to be released without the lock and deleted; NULL where memory is short.
+    static Stream **forget_passed_uses(Block *block) noexcept;
     int refuse(size_t size, const Refusal &refusal) noexcept;
 
     // arenas.cpp

@@ -27,6 +27,7 @@ struct PinnedBlock {
     void *pointer = nullptr;
     size_t bytes = 0;
     std::vector<PinnedUse> uses;
+    size_t crowd = 8; // so many uses are looked through for what has passed
 };
 
 class PinnedPool {
@@ -204,15 +205,30 @@ void PinnedPool::free(void *pointer)
 
 int PinnedPool::record(void *pointer, Stream *stream)
 {
-    Lock lock(mutex_);
-    const auto found = used_.find(pointer);
-    if (found == used_.end())
-        return fail(ACL_ERROR_INVALID_PARAM, "", "%p is no pinned memory from this pool", pointer);
-    for (const PinnedUse &use : found->second.uses)
-        if (use.stream == stream)
-            return ACL_SUCCESS;
-    found->second.uses.push_back({stream, stream->device, nullptr});
-    retain_stream(stream);
+    std::vector<PinnedUse> forgotten;
+    {
+        Lock lock(mutex_);
+        const auto found = used_.find(pointer);
+        if (found == used_.end())
+            return fail(ACL_ERROR_INVALID_PARAM, "", "%p is no pinned memory from this pool", pointer);
+        std::vector<PinnedUse> &uses = found->second.uses;
+        for (const PinnedUse &use : uses)
+            if (use.stream == stream)
+                return ACL_SUCCESS;
+        uses.reserve(uses.size() + 1);
+        // Memory that lives long does not keep every stream it was ever used on.
+        if (uses.size() >= found->second.crowd) {
+            const auto busy = [](const PinnedUse &use) { return !stream_is_idle(use.stream); };
+            const auto first = std::stable_partition(uses.begin(), uses.end(), busy);
+            forgotten.assign(first, uses.end());
+            uses.erase(first, uses.end());
+            found->second.crowd = std::max(PinnedBlock().crowd, 2 * uses.size());
+        }
+        uses.push_back({stream, stream->device, nullptr});
+        retain_stream(stream);
+    }
+    for (const PinnedUse &use : forgotten)
+        release_stream_without_waiting(use.stream);
     return ACL_SUCCESS;
 }
 

@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 #include <thread>
+#include <vector>
 
 #include "check.h"
 #include "fake_acl.h"
@@ -223,6 +224,73 @@ TEST(order_waits_for_all_users)
     ascend_cy_buffer_release(buffer);
     for (Stream *stream : {a, b, c})
         ascend_cy_stream_release(stream);
+    expect_nothing_left();
+}
+
+// Weights live long, and every request may bring a stream of its own.
+TEST(streams_that_have_passed_are_forgotten)
+{
+    Stream *home = make_stream();
+    Stream *busy = make_stream();
+    Buffer *buffer = make(4096, home);
+    void *pinned = nullptr;
+    OK(ascend_cy_pinned_alloc(4096, &pinned));
+    ascend_cy_event_t *work = block(busy);
+    OK(ascend_cy_buffer_record_stream(buffer, busy));
+    OK(ascend_cy_pinned_record_stream(pinned, busy));
+    ascend_cy_live_counts_t live;
+    for (int i = 0; i < 100; ++i) {
+        Stream *passing = make_stream();
+        OK(ascend_cy_buffer_order(buffer, passing));
+        OK(ascend_cy_buffer_record_stream(buffer, passing));
+        OK(ascend_cy_pinned_record_stream(pinned, passing));
+        hold(busy, false);
+        OK(ascend_cy_stream_synchronize(passing, 1000));
+        ascend_cy_event_release(work);
+        work = block(busy);
+        ascend_cy_stream_release(passing);
+        ascend_cy_live_counts(&live);
+        CHECK(live.streams <= 2 + 2 * 9 + 1);
+    }
+    // What is still busy was not forgotten.
+    Stream *next = make_stream();
+    OK(ascend_cy_buffer_order(buffer, next));
+    int done = 1;
+    OK(ascend_cy_stream_query(next, &done));
+    CHECK(!done);
+    hold(busy, false);
+    OK(ascend_cy_stream_synchronize(next, 1000));
+    ascend_cy_event_release(work);
+    ascend_cy_buffer_release(buffer);
+    ascend_cy_pinned_free(pinned);
+    for (Stream *stream : {home, busy, next})
+        ascend_cy_stream_release(stream);
+    expect_nothing_left();
+}
+
+// Streams come and go on several threads while a buffer is ordered and recorded on all of them.
+TEST(uses_are_forgotten_while_others_order_behind_them)
+{
+    Stream *home = make_stream();
+    Buffer *buffer = make(4096, home);
+    std::vector<std::thread> threads;
+    for (int n = 0; n < 4; ++n)
+        threads.emplace_back([buffer] {
+            for (int i = 0; i < 300; ++i) {
+                Stream *stream = make_stream();
+                Buffer *both[] = {buffer, nullptr};
+                OK(ascend_cy_buffers_order(both, i % 2, 2, stream));
+                OK(ascend_cy_buffers_record(both, i % 2, 2, stream));
+                ascend_cy_stream_release(stream);
+            }
+        });
+    for (std::thread &thread : threads)
+        thread.join();
+    ascend_cy_live_counts_t live;
+    ascend_cy_live_counts(&live);
+    CHECK(live.streams < 200);
+    ascend_cy_buffer_release(buffer);
+    ascend_cy_stream_release(home);
     expect_nothing_left();
 }
 
