@@ -203,7 +203,7 @@ aclError find_event(aclrtEvent handle, const char *what, Event **event)
 aclError create_event(aclrtEvent *event, uint32_t flags, bool reusable, const void *creator)
 {
     REQUIRE_NOT_NULL(event);
-    Context *context;
+    Context *context = nullptr;
     RETURN_IF_ERROR(require_context(&context));
     constexpr uint32_t known = ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | ACL_EVENT_TIME_LINE |
                                ACL_EVENT_DEVICE_USE_ONLY | ACL_EVENT_EXTERNAL | ACL_EVENT_IPC;
@@ -246,18 +246,18 @@ aclError require_sync(const Event &event)
 
 aclError record(aclrtEvent handle, aclrtStream stream)
 {
-    Event *event;
+    Event *event = nullptr;
     RETURN_IF_ERROR(find_event(handle, "event", &event));
-    Stream *target;
+    Stream *target = nullptr;
     RETURN_IF_ERROR(find_stream(stream, &target));
     return submit(*target, EventRecordTask(event, target));
 }
 
 aclError stream_wait(aclrtStream stream, aclrtEvent handle, uint64_t timeout_s)
 {
-    Event *event;
+    Event *event = nullptr;
     RETURN_IF_ERROR(find_event(handle, "event", &event));
-    Stream *target;
+    Stream *target = nullptr;
     RETURN_IF_ERROR(find_stream(stream, &target));
     RETURN_IF_ERROR(require_sync(*event));
     uint64_t ticket;
@@ -353,7 +353,7 @@ aclError aclrtCreateEventExWithFlag(aclrtEvent *event, uint32_t flag)
 aclError aclrtDestroyEvent(aclrtEvent event)
 {
     ACL_ENTRY_RELEASE();
-    Event *target;
+    Event *target = nullptr;
     RETURN_IF_ERROR(find_event(event, "event", &target));
     if (!Handles<Event>::retire(target)) return fail(ACL_ERROR_RT_INVALID_HANDLE, "event %p is being destroyed", event);
     live_events.fetch_sub(1);
@@ -377,9 +377,9 @@ aclError aclrtRecordEventWithFlag(aclrtEvent event, aclrtStream stream, uint32_t
 aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream)
 {
     ACL_ENTRY();
-    Event *target;
+    Event *target = nullptr;
     RETURN_IF_ERROR(find_event(event, "event", &target));
-    Stream *on;
+    Stream *on = nullptr;
     RETURN_IF_ERROR(find_stream(stream, &on));
     RETURN_IF_ERROR(require_resettable(*target));
     RETURN_IF_ERROR(require_sync(*target));
@@ -409,7 +409,7 @@ aclError aclrtStreamWaitEventWithFlag(aclrtStream stream, aclrtEvent event, uint
 aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus *status)
 {
     ACL_ENTRY();
-    Event *target;
+    Event *target = nullptr;
     RETURN_IF_ERROR(find_event(event, "event", &target));
     REQUIRE_NOT_NULL(status);
     std::lock_guard<std::mutex> hold(target->lock);
@@ -421,7 +421,7 @@ aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus *statu
 aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus *status)
 {
     ACL_ENTRY();
-    Event *target;
+    Event *target = nullptr;
     RETURN_IF_ERROR(find_event(event, "event", &target));
     REQUIRE_NOT_NULL(status);
     RETURN_IF_ERROR(require_resettable(*target));
@@ -433,7 +433,7 @@ aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus *status)
 aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus *status)
 {
     ACL_ENTRY();
-    Event *target;
+    Event *target = nullptr;
     RETURN_IF_ERROR(find_event(event, "event", &target));
     REQUIRE_NOT_NULL(status);
     RETURN_IF_ERROR(require_resettable(*target));
@@ -444,9 +444,9 @@ aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus *statu
 aclError aclrtSynchronizeEvent(aclrtEvent event)
 {
     ACL_ENTRY();
-    Event *target;
+    Event *target = nullptr;
     RETURN_IF_ERROR(find_event(event, "event", &target));
-    Context *context;
+    Context *context = nullptr;
     RETURN_IF_ERROR(require_context(&context));
     RETURN_IF_ERROR(synchronize_event(*target, NO_DEADLINE));
     return context_failure(*context);
@@ -458,9 +458,9 @@ aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout)
     if (timeout == 0 || timeout < -1) {
         return fail(ACL_ERROR_RT_PARAM_INVALID, "timeout is %d, it must be positive or -1 (no limit)", timeout);
     }
-    Event *target;
+    Event *target = nullptr;
     RETURN_IF_ERROR(find_event(event, "event", &target));
-    Context *context;
+    Context *context = nullptr;
     RETURN_IF_ERROR(require_context(&context));
     RETURN_IF_ERROR(synchronize_event(*target, deadline_in_ms(timeout)));
     return context_failure(*context);
@@ -487,8 +487,8 @@ aclError aclrtEventElapsedTime(float *ms, aclrtEvent start_event, aclrtEvent end
 {
     ACL_ENTRY();
     REQUIRE_NOT_NULL(ms);
-    Event *start;
-    Event *end;
+    Event *start = nullptr;
+    Event *end = nullptr;
     RETURN_IF_ERROR(find_event(start_event, "start_event", &start));
     RETURN_IF_ERROR(find_event(end_event, "end_event", &end));
     uint64_t from;
@@ -502,7 +502,7 @@ aclError aclrtEventElapsedTime(float *ms, aclrtEvent start_event, aclrtEvent end
 aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t *timestamp)
 {
     ACL_ENTRY();
-    Event *target;
+    Event *target = nullptr;
     RETURN_IF_ERROR(find_event(event, "event", &target));
     REQUIRE_NOT_NULL(timestamp);
     uint64_t ns;
@@ -514,7 +514,7 @@ aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t *timestamp)
 aclError aclrtGetEventId(aclrtEvent event, uint32_t *event_id)
 {
     ACL_ENTRY();
-    Event *target;
+    Event *target = nullptr;
     RETURN_IF_ERROR(find_event(event, "event", &target));
     REQUIRE_NOT_NULL(event_id);
     *event_id = static_cast<uint32_t>(target->id);
@@ -525,7 +525,7 @@ aclError aclrtGetEventAvailNum(uint32_t *event_count)
 {
     ACL_ENTRY();
     REQUIRE_NOT_NULL(event_count);
-    Context *context;
+    Context *context = nullptr;
     RETURN_IF_ERROR(require_context(&context));
     *event_count = max_events - live_events.load();
     return ACL_SUCCESS;
