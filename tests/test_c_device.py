@@ -2,6 +2,7 @@
 """The embedded device, judged from C: programs that know only the AscendCL headers (tests/c/device)."""
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -28,6 +29,7 @@ WAYS = {
             "exit_handler",
             "exit_handler_stuck",
             "finalize_with_work",
+            "settings_by_call",
         )
     ],
 }
@@ -154,6 +156,56 @@ def test_settings(program, build_folder):
     assert result.returncode == 0, result.stderr
 
 
+# Rules, and what the calls of fault_sequence (test_process.c) then return: in each of four rounds aclrtGetDevice, aclrtMalloc,
+# aclrtFree, a launch of two kernels, aclrtSynchronizeStream; at last, how often add_value ran. Before them come aclInit, which reads
+# the variable, and four more calls.
+FAULTS = {
+    "call=aclrtMalloc,code=207001,at=2": ["0 0 0 0 0", "0 207001 0 0 0", "0 0 0 0 0", "0 0 0 0 0", "4"],
+    "call=aclrtMalloc,times=2;call=aclrtGetDevice,code=107001,at=4":
+        ["0 507899 0 0 0", "0 507899 0 0 0", "0 0 0 0 0", "107001 0 0 0 0", "4"],
+    "call=aclrtMalloc,times=always": ["0 507899 0 0 0"] * 4 + ["4"],
+    "call=*,at=6,skip=aclInit,skip=aclrtGetDevice": ["0 0 507899 0 0", "0 0 0 0 0", "0 0 0 0 0", "0 0 0 0 0", "4"],
+    "call=aclrtMalloc,delay=30ms,times=2": ["0 0 0 0 0 slow", "0 0 0 0 0 slow", "0 0 0 0 0", "0 0 0 0 0", "4"],
+    "call=aclrtMalloc,delay=30ms,code=207001": ["0 207001 0 0 0 slow", "0 0 0 0 0", "0 0 0 0 0", "0 0 0 0 0", "4"],
+    "kernel=add_value,at=3": ["0 0 0 0 0", "0 0 0 0 0", "0 0 0 0 507015", "0 0 0 0 0", "3"],
+    "kernel=*,code=507014,times=2": ["0 0 0 0 507014", "0 0 0 0 0", "0 0 0 0 0", "0 0 0 0 0", "3"],
+    "kernel=empty,delay=30ms,at=4": ["0 0 0 0 0", "0 0 0 0 0", "0 0 0 0 0", "0 0 0 0 0 slow", "4"],
+    "device=lost,at=11,skip=aclInit":
+        ["0 0 0 0 0", "507010 507010 0 507010 507010", "507010 507010 0 507010 507010", "507010 507010 0 507010 507010", "1"],
+}
+
+
+def fault_sequence(program, folder, **variables):
+    result = run(program("test_process"), "fault_sequence", folder=folder, **variables)
+    assert result.returncode == 0, result.stderr
+    return result.stdout.splitlines()[:5]
+
+
+@pytest.mark.parametrize("way", ["ASCENDCL_CPU_FAULT", "TEST_FAULTS"], ids=["environment", "function"])
+@pytest.mark.parametrize("rules", FAULTS)
+def test_faults(program, build_folder, way, rules):
+    """Every kind of rule, by environment and by function call."""
+    lines = fault_sequence(program, build_folder, **{way: rules})
+    for line, expected in zip(lines, FAULTS[rules], strict=True):
+        # A round that must be slow is; one that need not be may be, on a busy machine.
+        assert line == expected or line == expected + " slow", lines
+
+
+def test_faults_with_probability(program, build_folder):
+    """The same seed gives the same failures in every process, another seed others; about as many as asked for."""
+    rules = "call=*,probability=0.4,seed={},skip=aclInit,skip=aclrtSetDevice,skip=aclrtBinaryLoadFromFile,skip=aclrtBinaryGetFunction"
+
+    def failures(seed, **extra):
+        lines = fault_sequence(program, build_folder, ASCENDCL_CPU_FAULT=rules.format(seed))[:4]
+        return [code for line in lines for code in line.replace(" slow", "").split()]
+
+    seen = [failures(seed) for seed in range(1, 9)]
+    assert failures(3) == seen[2]
+    assert len({tuple(codes) for codes in seen}) > 6
+    share = sum(code == "507899" for codes in seen for code in codes) / (8 * 20)
+    assert 0.2 < share < 0.6
+
+
 def test_log_by_environment(program, build_folder):
     result = run(program("test_process"), "works", folder=build_folder, ASCENDCL_CPU_LOG="memory,launches")
     assert result.returncode == 0
@@ -169,11 +221,64 @@ def test_worker_counts(program, build_folder, workers):
         assert result.returncode == 0, result.stdout + result.stderr
 
 
+def test_leaks_can_be_resolved(program, build_folder):
+    """The report of leaks names, for each object, an offset in a file that addr2line turns into the line that made it."""
+    if shutil.which("addr2line") is None:
+        pytest.skip("no addr2line")
+    result = run(program("test_faults"), folder=build_folder, DEVICE_TEST_SHOW_LEAKS="1")
+    assert result.returncode == 0, result.stdout + result.stderr
+    source = (SOURCES / "test_faults.c").read_text().splitlines()
+    makers = set()
+    for line in result.stdout.splitlines():
+        if "alive, made by " not in line:
+            continue
+        place = line.rpartition("made by ")[2]
+        file, _, offset = re.search(r"\(?([^ (]+?)(\+)(0x[0-9a-f]+)\)?$", place).groups()
+        found = subprocess.run(["addr2line", "-e", file, offset], capture_output=True, text=True, check=True).stdout
+        name, _, number = found.split()[0].rpartition(":")
+        assert name.endswith("test_faults.c"), (line, found)
+        makers.update(re.findall(r"\b(acl\w+)\(", source[int(number) - 1]))
+    assert {"aclrtCreateStream", "aclrtCreateEvent", "aclrtMalloc", "aclrtMapMem", "aclCreateDataBuffer"} <= makers, makers
+    assert len(makers) >= 16
+
+
+# Functions that give no aclError, or cannot refuse anything.
+NEVER_REFUSE = {
+    "aclCreateDataBuffer", "aclDataTypeSize", "aclFloat16ToFloat", "aclFloatToFloat16", "aclGetDataBufferAddr",
+    "aclGetDataBufferSize", "aclGetDataBufferSizeV2", "aclGetRecentErrMsg", "aclrtAllocatorCreateDesc", "aclrtCreateBinary",
+    "aclrtCreateStreamConfigHandle", "aclrtGetArgsFromExceptionInfo", "aclrtGetDeviceIdFromExceptionInfo",
+    "aclrtGetErrorCodeFromExceptionInfo", "aclrtGetFuncHandleFromExceptionInfo", "aclrtGetSocName",
+    "aclrtGetStreamIdFromExceptionInfo", "aclrtGetTaskIdFromExceptionInfo", "aclrtGetThreadIdFromExceptionInfo",
+    "aclrtSetExceptionInfoCallback", "aclrtSetOpExecuteTimeOut", "aclrtSetOpExecuteTimeOutWithMs", "aclrtSetOpWaitTimeout",
+    "ascendcl_cpu_fault_counts", "ascendcl_cpu_get_log_topics", "ascendcl_cpu_get_workers", "ascendcl_cpu_set_log_callback",
+    "ascendcl_cpu_set_log_topics",
+}
+
+
+def test_every_function_is_tested():
+    """Each exported function is called by a C test for what it does, and, if it can refuse, for an error that it gives."""
+    text = "".join(path.read_text() for path in sorted(SOURCES.glob("test_*.c*")))
+    refusal = r"(?:FAILS\(\w+, (acl\w+|ascendcl_cpu_\w+)\()|(?:\b(acl\w+|ascendcl_cpu_\w+)\([^;]*?\) == \d{6}\b)"
+    refused = {name for pair in re.findall(refusal, text) for name in pair if name}
+    called = set(re.findall(r"\b(acl\w+|ascendcl_cpu_\w+)\(", re.sub(r"FAILS\(\w+, acl\w+\(", "", text)))
+    # Called through a pointer, or by the helpers of check.h.
+    called |= {"aclrtBinaryGetFunction", "aclrtProcessReport", "aclrtProcessHostFunc"}
+    names = exported()
+    assert len(names) > 280
+    assert sorted(names - called) == [], "never called by a C test"
+    assert sorted(names - refused - NEVER_REFUSE) == [], "no C test sees an error of these"
+
+
+def exported():
+    library = Path(ascend_cy.get_library_dir()) / "libascendcl_cpu.so"
+    listing = subprocess.run(["nm", "-D", "--defined-only", str(library)], check=True, capture_output=True, text=True)
+    return {line.split()[-1] for line in listing.stdout.splitlines()}
+
+
 def test_exports():
     """The library shows AscendCL and its own extension, nothing else; every function has its prototype in acl.h."""
     library = Path(ascend_cy.get_library_dir()) / "libascendcl_cpu.so"
-    listing = subprocess.run(["nm", "-D", "--defined-only", str(library)], check=True, capture_output=True, text=True)
-    names = {line.split()[-1] for line in listing.stdout.splitlines()}
+    names = exported()
     header = (Path(ascend_cy.get_include()) / "ascend_cy" / "acl_functions.h").read_text()
     for name in names:
         assert name.startswith("ascendcl_cpu_") or f" {name}," in header, name

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <set>
 
+#include "leaks.h"
 #include "stream.h"
 
 namespace acl_cpu {
@@ -43,7 +44,7 @@ aclError find_description(void *handle, Description **description)
 template <class Field> aclError set_field(void *handle, Field Description::*field, Field value, const char *name)
 {
     std::lock_guard<std::mutex> hold(registry.lock);
-    Description *description;
+    Description *description = nullptr;
     RETURN_IF_ERROR(find_description(handle, &description));
     REQUIRE(value != nullptr, "%s is NULL", name);
     description->*field = value;
@@ -69,16 +70,20 @@ aclrtAllocatorDesc aclrtAllocatorCreateDesc(void)
     t_state.api = __func__;
     if (forked_child()) return nullptr;
     std::lock_guard<std::mutex> hold(registry.lock);
-    return *registry.descriptions.insert(new Description).first;
+    Description *description = new Description;
+    registry.descriptions.insert(description);
+    track(description, "allocator description", __builtin_return_address(0));
+    return description;
 }
 
 aclError aclrtAllocatorDestroyDesc(aclrtAllocatorDesc allocator_desc)
 {
     ACL_ENTRY_RELEASE();
     std::lock_guard<std::mutex> hold(registry.lock);
-    Description *description;
+    Description *description = nullptr;
     RETURN_IF_ERROR(find_description(allocator_desc, &description));
     registry.descriptions.erase(allocator_desc);
+    untrack(description);
     delete description;
     return ACL_SUCCESS;
 }
@@ -117,10 +122,10 @@ aclError aclrtAllocatorRegister(aclrtStream stream, aclrtAllocatorDesc allocator
 {
     ACL_ENTRY();
     REQUIRE_NOT_NULL(stream);
-    Stream *target;
+    Stream *target = nullptr;
     RETURN_IF_ERROR(find_any_stream(stream, &target));
     std::lock_guard<std::mutex> hold(registry.lock);
-    Description *description;
+    Description *description = nullptr;
     RETURN_IF_ERROR(find_description(allocator_desc, &description));
     REQUIRE(description->allocator != nullptr && description->allocate != nullptr && description->release != nullptr &&
                 description->address != nullptr,
@@ -137,7 +142,7 @@ aclError aclrtAllocatorGetByStream(aclrtStream stream, aclrtAllocatorDesc *alloc
 {
     ACL_ENTRY();
     REQUIRE_NOT_NULL(stream);
-    Stream *target;
+    Stream *target = nullptr;
     RETURN_IF_ERROR(find_any_stream(stream, &target));
     std::lock_guard<std::mutex> hold(registry.lock);
     auto found = registry.by_stream.find(target->handle());
@@ -156,7 +161,7 @@ aclError aclrtAllocatorUnregister(aclrtStream stream)
 {
     ACL_ENTRY();
     REQUIRE_NOT_NULL(stream);
-    Stream *target;
+    Stream *target = nullptr;
     RETURN_IF_ERROR(find_any_stream(stream, &target));
     std::lock_guard<std::mutex> hold(registry.lock);
     REQUIRE(registry.by_stream.erase(target->handle()) != 0, "no allocator is registered for stream %d", target->id);

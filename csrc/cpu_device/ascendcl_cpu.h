@@ -18,7 +18,8 @@ extern "C" {
 /* ---- worker threads ---- */
 
 /* Threads that run the blocks of kernels, the waiting caller included. 0: as many as this process has CPUs.
- * Results never depend on it. May be changed while kernels run; 107000 above 1024. */
+ * Results never depend on it. May be changed while kernels run; 107000 above 1024.
+ * This call, ascendcl_cpu_set_faults and ascendcl_cpu_set_log_topics stand against the environment, whenever aclInit reads it. */
 ASCENDCL_CPU_API int ascendcl_cpu_set_workers(uint32_t count);
 ASCENDCL_CPU_API uint32_t ascendcl_cpu_get_workers(void);
 

@@ -62,6 +62,7 @@ struct Faults {
     std::vector<Rule> rules;
     uint64_t calls = 0;
     uint64_t given = 0;
+    std::atomic<bool> chosen{false}; /* by ascendcl_cpu_set_faults */
 };
 Faults &faults = *new Faults;
 
@@ -200,6 +201,8 @@ void set_fault_spec(const char *spec)
     else g_gate.fetch_and(~GATE_FAULTS);
 }
 
+bool faults_chosen() { return faults.chosen.load(); }
+
 aclError call_fault(const char *api)
 {
     uint64_t delay = 0;
@@ -250,6 +253,7 @@ int ascendcl_cpu_set_faults(const char *spec)
         acl_cpu::t_state.api = __func__;
         return acl_cpu::fail(ACL_ERROR_INVALID_PARAM, "spec is \"%s\", but it must be %s", spec, problem.c_str());
     }
+    acl_cpu::faults.chosen.store(true);
     acl_cpu::set_fault_spec(spec);
     return ACL_SUCCESS;
 }

@@ -16,6 +16,8 @@ namespace acl_cpu {
 bool check_fault_spec(const char *spec, std::string *problem);
 /* Replaces the rules by those of a checked spec. */
 void set_fault_spec(const char *spec);
+/* Whether ascendcl_cpu_set_faults was called. */
+bool faults_chosen();
 
 /* Rules for calls; sleeps where a rule says so. Reports the error it returns. */
 aclError call_fault(const char *api);

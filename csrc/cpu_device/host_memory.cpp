@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "leaks.h"
 #include "log.h"
 #include "memory.h"
 #include "settings.h"
@@ -22,6 +23,7 @@ struct Registration {
     size_t size;
     bool mapped;  /* has a device address */
     bool entered; /* stands in the allocation registry */
+    const void *creator;
 };
 
 struct Registrations {
@@ -39,7 +41,7 @@ struct Registrations {
 };
 Registrations &registrations = *new Registrations;
 
-aclError register_host(void *ptr, uint64_t size, bool mapped, bool pins)
+aclError register_host(void *ptr, uint64_t size, bool mapped, bool pins, const void *creator)
 {
     REQUIRE_NOT_NULL(ptr);
     REQUIRE(size != 0, "size is 0");
@@ -71,12 +73,21 @@ aclError register_host(void *ptr, uint64_t size, bool mapped, bool pins)
     range.kind = MemoryKind::Registered;
     range.device = context->device->id;
     bool entered = !known && register_range(range);
-    registrations.ranges[base] = {size, mapped, entered};
+    registrations.ranges[base] = {size, mapped, entered, creator};
     LOG(MEMORY, "%llu bytes of host memory registered at %p", static_cast<unsigned long long>(size), ptr);
     return ACL_SUCCESS;
 }
 
 } // namespace
+
+void log_live_registrations()
+{
+    std::lock_guard<std::mutex> hold(registrations.lock);
+    for (const auto &[base, range] : registrations.ranges) {
+        log_leak(range.creator, "the registration of %zu bytes at %p is", range.size, reinterpret_cast<void *>(base));
+    }
+}
+
 } // namespace acl_cpu
 
 using namespace acl_cpu;
@@ -90,7 +101,7 @@ aclError aclrtHostRegister(void *ptr, uint64_t size, aclrtHostRegisterType type,
         return fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "type is %d, only ACL_HOST_REGISTER_MAPPED (0) is supported",
                     static_cast<int>(type));
     }
-    RETURN_IF_ERROR(register_host(ptr, size, true, false));
+    RETURN_IF_ERROR(register_host(ptr, size, true, false, __builtin_return_address(0)));
     *dev_ptr = ptr;
     return ACL_SUCCESS;
 }
@@ -106,7 +117,8 @@ aclError aclrtHostRegisterV2(void *ptr, uint64_t size, uint32_t flag)
     if ((flag & (ACL_HOST_REG_IOMEMORY | ACL_HOST_REG_READONLY)) != 0) {
         return fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "flag is %#x; IO memory and read-only registration are not supported", flag);
     }
-    return register_host(ptr, size, (flag & ACL_HOST_REG_MAPPED) != 0, (flag & ACL_HOST_REG_PINNED) != 0);
+    return register_host(ptr, size, (flag & ACL_HOST_REG_MAPPED) != 0, (flag & ACL_HOST_REG_PINNED) != 0,
+                         __builtin_return_address(0));
 }
 
 aclError aclrtHostUnregister(void *ptr)

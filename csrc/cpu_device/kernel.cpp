@@ -16,6 +16,7 @@
 
 #include "device.h"
 #include "errors.h"
+#include "leaks.h"
 #include "log.h"
 #include "parking.h"
 #include "process.h"
@@ -74,7 +75,7 @@ std::string fault_of_table(const ascend_kernel_table_t *table)
 /* `open_as` is what dlopen gets, `shown` what messages call it. */
 aclError load(const char *open_as, const char *shown, const void *creator, aclrtBinHandle *bin_handle)
 {
-    Context *context;
+    Context *context = nullptr;
     RETURN_IF_ERROR(require_context(&context));
     void *library = dlopen(open_as, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
@@ -205,13 +206,16 @@ aclrtBinary aclrtCreateBinary(const void *data, size_t data_len)
         fail(ACL_ERROR_INVALID_PARAM, "data is NULL or data_len is 0");
         return nullptr;
     }
-    return new RawBinary{data, data_len};
+    RawBinary *binary = new RawBinary{data, data_len};
+    track(binary, "binary object", __builtin_return_address(0));
+    return binary;
 }
 
 aclError aclrtDestroyBinary(aclrtBinary binary)
 {
     ACL_ENTRY_RELEASE();
     REQUIRE_NOT_NULL(binary);
+    untrack(binary);
     delete static_cast<RawBinary *>(binary);
     return ACL_SUCCESS;
 }
@@ -228,9 +232,9 @@ aclError aclrtBinaryLoad(aclrtBinary binary, aclrtBinHandle *bin_handle)
 aclError aclrtBinaryUnLoad(aclrtBinHandle bin_handle)
 {
     ACL_ENTRY_RELEASE();
-    Binary *binary;
+    Binary *binary = nullptr;
     RETURN_IF_ERROR(find_binary(bin_handle, &binary));
-    Context *context;
+    Context *context = nullptr;
     RETURN_IF_ERROR(require_context(&context));
     if (!Handles<Binary>::retire(binary)) return fail(ACL_ERROR_RT_INVALID_HANDLE, "bin_handle %p is being unloaded", bin_handle);
     /* The caller should have waited; unmapping running code would be worse than waiting here. */
@@ -249,7 +253,7 @@ aclError aclrtBinaryGetFunction(aclrtBinHandle bin_handle, const char *kernel_na
     REQUIRE_NOT_NULL(bin_handle);
     REQUIRE_NOT_NULL(kernel_name);
     REQUIRE_NOT_NULL(func_handle);
-    Binary *binary;
+    Binary *binary = nullptr;
     RETURN_IF_ERROR(find_binary(bin_handle, &binary));
     for (uint32_t i = 0; i < binary->table->num_kernels; ++i) {
         const ascend_kernel_desc_t *desc = binary->desc(i);
@@ -263,7 +267,7 @@ aclError aclrtBinaryGetFunctionByEntry(aclrtBinHandle bin_handle, uint64_t func_
     ACL_ENTRY();
     REQUIRE_NOT_NULL(bin_handle);
     REQUIRE_NOT_NULL(func_handle);
-    Binary *binary;
+    Binary *binary = nullptr;
     RETURN_IF_ERROR(find_binary(bin_handle, &binary));
     /* The tiling key is what follows the last underscore of the name. */
     for (uint32_t i = 0; i < binary->table->num_kernels; ++i) {
@@ -283,7 +287,7 @@ aclError aclrtGetFunctionName(aclrtFuncHandle func_handle, uint32_t max_len, cha
     ACL_ENTRY();
     REQUIRE_NOT_NULL(func_handle);
     REQUIRE_NOT_NULL(name);
-    Function *function;
+    Function *function = nullptr;
     RETURN_IF_ERROR(find_function(func_handle, &function));
     size_t needed = strlen(function->desc->name) + 1;
     if (max_len < needed) return fail(ACL_ERROR_RT_PARAM_INVALID, "max_len is %u, the name needs %zu bytes", max_len, needed);
@@ -296,7 +300,7 @@ aclError aclrtGetFunctionAttribute(aclrtFuncHandle func_handle, aclrtFuncAttribu
     ACL_ENTRY();
     REQUIRE_NOT_NULL(func_handle);
     REQUIRE_NOT_NULL(attr_value);
-    Function *function;
+    Function *function = nullptr;
     RETURN_IF_ERROR(find_function(func_handle, &function));
     const ascend_kernel_desc_t *desc = function->desc;
     switch (attr_type) {
@@ -323,7 +327,7 @@ aclError aclrtFunctionGetBinary(aclrtFuncHandle func_handle, aclrtBinHandle *bin
     ACL_ENTRY();
     REQUIRE_NOT_NULL(func_handle);
     REQUIRE_NOT_NULL(bin_handle);
-    Function *function;
+    Function *function = nullptr;
     RETURN_IF_ERROR(find_function(func_handle, &function));
     *bin_handle = function->binary->handle();
     return ACL_SUCCESS;
@@ -334,7 +338,7 @@ aclError aclrtFunctionGetParamCount(const void *func, size_t *param_count)
     ACL_ENTRY();
     REQUIRE_NOT_NULL(func);
     REQUIRE_NOT_NULL(param_count);
-    Function *function;
+    Function *function = nullptr;
     RETURN_IF_ERROR(find_function(func, &function));
     *param_count = function->desc->num_params;
     return ACL_SUCCESS;
@@ -345,7 +349,7 @@ aclError aclrtFunctionGetParamInfo(const void *func, size_t param_index, size_t 
     ACL_ENTRY();
     REQUIRE_NOT_NULL(func);
     REQUIRE_NOT_NULL(param_offset);
-    Function *function;
+    Function *function = nullptr;
     RETURN_IF_ERROR(find_function(func, &function));
     const ascend_kernel_desc_t *desc = function->desc;
     if (param_index >= desc->num_params || desc->params == nullptr) {
@@ -363,7 +367,7 @@ aclError aclrtGetFunctionAddr(aclrtFuncHandle func_handle, void **aic_addr, void
     REQUIRE_NOT_NULL(func_handle);
     REQUIRE_NOT_NULL(aic_addr);
     REQUIRE_NOT_NULL(aiv_addr);
-    Function *function;
+    Function *function = nullptr;
     RETURN_IF_ERROR(find_function(func_handle, &function));
     void *entry = reinterpret_cast<void *>(function->desc->entry);
     *aic_addr = function->desc->core_kind != ASCEND_KERNEL_CORE_VECTOR ? entry : nullptr;
@@ -377,7 +381,7 @@ aclError aclrtBinaryGetGlobal(aclrtBinHandle bin_handle, const char *name, void 
     REQUIRE_NOT_NULL(bin_handle);
     REQUIRE_NOT_NULL(name);
     REQUIRE(dptr != nullptr || size != nullptr, "dptr and size are both NULL");
-    Binary *binary;
+    Binary *binary = nullptr;
     RETURN_IF_ERROR(find_binary(bin_handle, &binary));
     void *address = dlsym(binary->library, name);
     Dl_info info;

@@ -13,6 +13,7 @@
 namespace acl_cpu {
 
 std::atomic<uint32_t> g_log_topics{0};
+std::atomic<bool> g_log_topics_chosen{false};
 
 namespace {
 
@@ -87,7 +88,11 @@ bool parse_log_topics(const char *text, uint32_t *topics, const char **bad_word)
 
 } // namespace acl_cpu
 
-void ascendcl_cpu_set_log_topics(uint32_t topics) { acl_cpu::g_log_topics.store(topics & ASCENDCL_CPU_LOG_ALL); }
+void ascendcl_cpu_set_log_topics(uint32_t topics)
+{
+    acl_cpu::g_log_topics_chosen.store(true);
+    acl_cpu::g_log_topics.store(topics & ASCENDCL_CPU_LOG_ALL);
+}
 
 uint32_t ascendcl_cpu_get_log_topics(void) { return acl_cpu::g_log_topics.load(); }
 

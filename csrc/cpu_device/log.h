@@ -13,6 +13,7 @@
 namespace acl_cpu {
 
 extern std::atomic<uint32_t> g_log_topics;
+extern std::atomic<bool> g_log_topics_chosen; /* by ascendcl_cpu_set_log_topics */
 
 inline bool logs(uint32_t topic) { return (g_log_topics.load(std::memory_order_relaxed) & topic) != 0; }
 

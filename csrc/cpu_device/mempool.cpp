@@ -14,6 +14,7 @@
 
 #include "device.h"
 #include "handles.h"
+#include "leaks.h"
 #include "log.h"
 #include "memory.h"
 #include "settings.h"
@@ -57,6 +58,14 @@ struct MemoryPool {
         if (references.fetch_sub(1, std::memory_order_acq_rel) == 1) handles<MemoryPool>().destroy(this);
     }
 };
+
+void log_live_pools()
+{
+    handles<MemoryPool>().for_each_live([](MemoryPool *pool) {
+        log_leak(Handles<MemoryPool>::creator_of(pool), "memory pool %p of device %d is", Handles<MemoryPool>::handle_of(pool),
+                 pool->device->id);
+    });
+}
 
 namespace {
 
@@ -242,7 +251,7 @@ aclError aclrtMemPoolCreate(aclrtMemPool *mem_pool, const aclrtMemPoolProps *poo
 aclError aclrtMemPoolDestroy(aclrtMemPool mem_pool)
 {
     ACL_ENTRY_RELEASE();
-    MemoryPool *pool;
+    MemoryPool *pool = nullptr;
     RETURN_IF_ERROR(find_pool(mem_pool, &pool));
     {
         std::lock_guard<std::mutex> hold(pool->lock);
@@ -282,9 +291,9 @@ aclError aclrtMemPoolMallocAsync(void **ptr, size_t size, aclrtMemPool mem_pool,
     ACL_ENTRY();
     REQUIRE_NOT_NULL(ptr);
     REQUIRE(size != 0, "size is 0");
-    MemoryPool *pool;
+    MemoryPool *pool = nullptr;
     RETURN_IF_ERROR(find_pool(mem_pool, &pool));
-    Stream *target;
+    Stream *target = nullptr;
     RETURN_IF_ERROR(find_stream(stream, &target));
     if (target->device != pool->device) {
         return fail(ACL_ERROR_RT_PARAM_INVALID, "the pool is on device %d, the stream on device %d", pool->device->id,
@@ -314,7 +323,7 @@ aclError aclrtMemPoolFreeAsync(void *ptr, aclrtStream stream)
 {
     ACL_ENTRY_RELEASE();
     REQUIRE_NOT_NULL(ptr);
-    Stream *target;
+    Stream *target = nullptr;
     RETURN_IF_ERROR(find_stream(stream, &target));
     uintptr_t base = reinterpret_cast<uintptr_t>(ptr);
     MemoryPool *pool = nullptr;
@@ -349,7 +358,7 @@ aclError aclrtMemPoolFreeAsync(void *ptr, aclrtStream stream)
 aclError aclrtMemPoolTrimTo(aclrtMemPool mem_pool, size_t min_bytes_to_keep)
 {
     ACL_ENTRY();
-    MemoryPool *pool;
+    MemoryPool *pool = nullptr;
     RETURN_IF_ERROR(find_pool(mem_pool, &pool));
     std::lock_guard<std::mutex> hold(pool->lock);
     trim(*pool, min_bytes_to_keep);
@@ -360,7 +369,7 @@ aclError aclrtMemPoolSetAttr(aclrtMemPool mem_pool, aclrtMemPoolAttr attr, void 
 {
     ACL_ENTRY();
     REQUIRE_NOT_NULL(value);
-    MemoryPool *pool;
+    MemoryPool *pool = nullptr;
     RETURN_IF_ERROR(find_pool(mem_pool, &pool));
     std::lock_guard<std::mutex> hold(pool->lock);
     switch (attr) {
@@ -390,7 +399,7 @@ aclError aclrtMemPoolGetAttr(aclrtMemPool mem_pool, aclrtMemPoolAttr attr, void 
 {
     ACL_ENTRY();
     REQUIRE_NOT_NULL(value);
-    MemoryPool *pool;
+    MemoryPool *pool = nullptr;
     RETURN_IF_ERROR(find_pool(mem_pool, &pool));
     std::lock_guard<std::mutex> hold(pool->lock);
     uint64_t *number = static_cast<uint64_t *>(value);

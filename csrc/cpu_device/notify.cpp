@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "device.h"
+#include "leaks.h"
 #include "waiting.h"
 
 namespace acl_cpu {
@@ -42,6 +43,14 @@ struct Notify {
         if (references.fetch_sub(1, std::memory_order_acq_rel) == 1) handles<Notify>().destroy(this);
     }
 };
+
+void log_live_notifies()
+{
+    handles<Notify>().for_each_live([](Notify *notify) {
+        log_leak(Handles<Notify>::creator_of(notify), "%snotify %u (%p) is", notify->counting ? "counting " : "", notify->id,
+                 notify->handle());
+    });
+}
 
 uint32_t live_notify_count() { return live_notifies.load(); }
 
@@ -177,7 +186,7 @@ aclError create(void **notify, uint64_t flag, bool counting, const void *creator
         return fail(ACL_ERROR_RT_PARAM_INVALID, "flag is %llu, not 0 or ACL_NOTIFY_DEVICE_USE_ONLY (1)",
                     static_cast<unsigned long long>(flag));
     }
-    Context *context;
+    Context *context = nullptr;
     RETURN_IF_ERROR(require_context(&context));
     Notify *created = nullptr;
     if (live_notifies.fetch_add(1) < max_notifies) {
@@ -193,7 +202,7 @@ aclError create(void **notify, uint64_t flag, bool counting, const void *creator
 
 aclError destroy(void *handle, bool counting)
 {
-    Notify *notify;
+    Notify *notify = nullptr;
     RETURN_IF_ERROR(find_notify(handle, counting, &notify));
     if (!Handles<Notify>::retire(notify)) return fail(ACL_ERROR_RT_INVALID_HANDLE, "notify %p is being destroyed", handle);
     live_notifies.fetch_sub(1);
@@ -221,9 +230,9 @@ aclError aclrtDestroyNotify(aclrtNotify notify)
 aclError aclrtRecordNotify(aclrtNotify notify, aclrtStream stream)
 {
     ACL_ENTRY();
-    Notify *target;
+    Notify *target = nullptr;
     RETURN_IF_ERROR(find_notify(notify, false, &target));
-    Stream *on;
+    Stream *on = nullptr;
     RETURN_IF_ERROR(find_stream(stream, &on));
     return submit(*on, NotifyRecordTask(target, ACL_RT_CNT_NOTIFY_RECORD_SET_VALUE_MODE, 1));
 }
@@ -231,9 +240,9 @@ aclError aclrtRecordNotify(aclrtNotify notify, aclrtStream stream)
 aclError aclrtWaitAndResetNotify(aclrtNotify notify, aclrtStream stream, uint32_t timeout)
 {
     ACL_ENTRY();
-    Notify *target;
+    Notify *target = nullptr;
     RETURN_IF_ERROR(find_notify(notify, false, &target));
-    Stream *on;
+    Stream *on = nullptr;
     RETURN_IF_ERROR(find_stream(stream, &on));
     return submit(*on, NotifyWaitTask(target, timeout * uint64_t{1000000000}, ACL_RT_CNT_NOTIFY_WAIT_BIGGER_MODE, 0, true));
 }
@@ -241,7 +250,7 @@ aclError aclrtWaitAndResetNotify(aclrtNotify notify, aclrtStream stream, uint32_
 aclError aclrtGetNotifyId(aclrtNotify notify, uint32_t *notify_id)
 {
     ACL_ENTRY();
-    Notify *target;
+    Notify *target = nullptr;
     RETURN_IF_ERROR(find_notify(notify, false, &target));
     REQUIRE_NOT_NULL(notify_id);
     *notify_id = target->id;
@@ -254,7 +263,7 @@ aclError aclrtNotifyBatchReset(aclrtNotify *notifies, size_t num)
     REQUIRE_NOT_NULL(notifies);
     REQUIRE(num != 0, "num is 0");
     for (size_t i = 0; i < num; ++i) {
-        Notify *target;
+        Notify *target = nullptr;
         RETURN_IF_ERROR(find_notify(notifies[i], false, &target));
         std::lock_guard<std::mutex> hold(target->lock);
         target->value = 0;
@@ -277,13 +286,13 @@ aclError aclrtCntNotifyDestroy(aclrtCntNotify cnt_notify)
 aclError aclrtCntNotifyRecord(aclrtCntNotify cnt_notify, aclrtStream stream, aclrtCntNotifyRecordInfo *info)
 {
     ACL_ENTRY();
-    Notify *target;
+    Notify *target = nullptr;
     RETURN_IF_ERROR(find_notify(cnt_notify, true, &target));
     REQUIRE_NOT_NULL(info);
     bool known = info->mode == ACL_RT_CNT_NOTIFY_RECORD_SET_VALUE_MODE || info->mode == ACL_RT_CNT_NOTIFY_RECORD_ADD_MODE ||
                  info->mode == ACL_RT_CNT_NOTIFY_RECORD_BIT_OR_MODE || info->mode == ACL_RT_CNT_NOTIFY_RECORD_BIT_AND_MODE;
     if (!known) return fail(ACL_ERROR_RT_PARAM_INVALID, "info->mode is %d, not a record mode", static_cast<int>(info->mode));
-    Stream *on;
+    Stream *on = nullptr;
     RETURN_IF_ERROR(find_stream(stream, &on));
     return submit(*on, NotifyRecordTask(target, info->mode, info->value));
 }
@@ -291,13 +300,13 @@ aclError aclrtCntNotifyRecord(aclrtCntNotify cnt_notify, aclrtStream stream, acl
 aclError aclrtCntNotifyWaitWithTimeout(aclrtCntNotify cnt_notify, aclrtStream stream, aclrtCntNotifyWaitInfo *info)
 {
     ACL_ENTRY();
-    Notify *target;
+    Notify *target = nullptr;
     RETURN_IF_ERROR(find_notify(cnt_notify, true, &target));
     REQUIRE_NOT_NULL(info);
     if (info->mode < ACL_RT_CNT_NOTIFY_WAIT_LESS_MODE || info->mode > ACL_RT_CNT_NOTIFY_WAIT_EQUAL_WITH_BITMASK_MODE) {
         return fail(ACL_ERROR_RT_PARAM_INVALID, "info->mode is %d, not a wait mode", static_cast<int>(info->mode));
     }
-    Stream *on;
+    Stream *on = nullptr;
     RETURN_IF_ERROR(find_stream(stream, &on));
     return submit(*on, NotifyWaitTask(target, info->timeout * uint64_t{1000000000}, info->mode, info->value, info->isClear != 0));
 }
@@ -305,9 +314,9 @@ aclError aclrtCntNotifyWaitWithTimeout(aclrtCntNotify cnt_notify, aclrtStream st
 aclError aclrtCntNotifyReset(aclrtCntNotify cnt_notify, aclrtStream stream)
 {
     ACL_ENTRY();
-    Notify *target;
+    Notify *target = nullptr;
     RETURN_IF_ERROR(find_notify(cnt_notify, true, &target));
-    Stream *on;
+    Stream *on = nullptr;
     RETURN_IF_ERROR(find_stream(stream, &on));
     return submit(*on, NotifyRecordTask(target, ACL_RT_CNT_NOTIFY_RECORD_SET_VALUE_MODE, 0));
 }
@@ -315,7 +324,7 @@ aclError aclrtCntNotifyReset(aclrtCntNotify cnt_notify, aclrtStream stream)
 aclError aclrtCntNotifyGetId(aclrtCntNotify cnt_notify, uint32_t *notify_id)
 {
     ACL_ENTRY();
-    Notify *target;
+    Notify *target = nullptr;
     RETURN_IF_ERROR(find_notify(cnt_notify, true, &target));
     REQUIRE_NOT_NULL(notify_id);
     *notify_id = target->id;

@@ -124,11 +124,12 @@ void Pool::open(Job &job, Stream *owner, uint32_t participants)
     if (participants == 0) {
         /* Somebody has to be awake; unless the blocks are long, more are not woken by the thread that launches, which
          * may come to help itself. */
-        job.eager = job.block_ns >= LONG_BLOCK_NS;
-    } else if (!job.eager) {
+        job.eager.store(job.block_ns >= LONG_BLOCK_NS, std::memory_order_relaxed);
+    } else if (!job.eager.load(std::memory_order_relaxed)) {
         /* One job of short blocks does not repay a wake-up; a series does, since who is awake stays so in between. */
         uint64_t now = now_ns();
-        job.eager = job.block_ns >= WORTH_SHARING_NS && now - last_small_ns_ < 2 * SPIN_NS;
+        bool series = job.block_ns >= WORTH_SHARING_NS && now - last_small_ns_ < 2 * SPIN_NS;
+        job.eager.store(series, std::memory_order_relaxed);
         last_small_ns_ = now;
     }
     job.participants_.store(participants, std::memory_order_relaxed);
@@ -174,7 +175,7 @@ bool Pool::give_way(Job &job, bool insists)
     if (!insists && !(needed && job.participants_.load(std::memory_order_relaxed) > 1)) return false;
     /* The job is open, so nobody has found its blocks used up yet: who stays sees the number before leaving. */
     job.participants_.fetch_sub(1, std::memory_order_acq_rel);
-    job.eager = true;
+    job.eager.store(true, std::memory_order_relaxed);
     update_hint();
     wake_for(hold);
     return true;
@@ -189,12 +190,12 @@ bool Pool::work_on(Job &job)
         uint32_t index = job.next_.fetch_add(1, std::memory_order_relaxed);
         if (index >= job.total) return true;
         job.run_block(index);
-        if (first && !job.eager) {
+        if (first && !job.eager.load(std::memory_order_relaxed)) {
             /* So many blocks are left that a wake-up pays after all. */
             first = false;
             if (job.next_.load(std::memory_order_relaxed) + 2 < job.total) {
                 std::unique_lock<std::mutex> hold = lock_soon();
-                job.eager = true;
+                job.eager.store(true, std::memory_order_relaxed);
                 wake_for(hold);
             }
         }
@@ -262,7 +263,8 @@ void Pool::wake_for(std::unique_lock<std::mutex> &hold)
     uint32_t wanted = ready_count_.load(std::memory_order_relaxed);
     for (Job *job = first_open_; job != nullptr; job = job->next_open_) {
         bool abandoned = job->participants_.load(std::memory_order_relaxed) == 0;
-        if (job->eager || abandoned) wanted += job->eager ? room(*job) : 1;
+        bool eager = job->eager.load(std::memory_order_relaxed);
+        if (eager || abandoned) wanted += eager ? room(*job) : 1;
     }
     uint32_t wakes = 0;
     while (spinning_ < wanted) {
@@ -423,8 +425,7 @@ int ascendcl_cpu_set_workers(uint32_t count)
         return acl_cpu::fail(ACL_ERROR_RT_PARAM_INVALID, "count is %u, at most %u workers are possible", count,
                              acl_cpu::Pool::most_workers);
     }
-    acl_cpu::settings(); /* else a later first reading of the environment would undo this */
-    acl_cpu::pool().set_workers(count);
+    acl_cpu::choose_workers(count);
     return ACL_SUCCESS;
 }
 

@@ -27,7 +27,7 @@ public:
     /* Called by the last thread to leave, when it is not the one that called Pool::run(). The job may end here. */
     virtual void blocks_done() = 0;
     /* Worth waking threads for: false for blocks that take less than waking one. */
-    bool eager = true;
+    std::atomic<bool> eager{true};
     uint64_t block_ns = UNKNOWN_COST; /* expected duration of one block */
 
 protected:

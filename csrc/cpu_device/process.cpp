@@ -4,7 +4,6 @@
  */
 #include "process.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -18,7 +17,7 @@
 #include "event.h"
 #include "faults.h"
 #include "kernel.h"
-#include "log.h"
+#include "leaks.h"
 #include "memory.h"
 #include "notify.h"
 #include "pool.h"
@@ -74,49 +73,6 @@ uint32_t explicit_contexts()
     return all > primaries ? all - primaries : 0;
 }
 
-std::string place(const void *address)
-{
-    Dl_info info;
-    if (address == nullptr || dladdr(address, &info) == 0 || info.dli_fname == nullptr) return "an unknown place";
-    auto offset = [&](const void *base) {
-        return static_cast<unsigned long>(reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(base));
-    };
-    if (info.dli_sname != nullptr) return format("%s+%#lx in %s", info.dli_sname, offset(info.dli_saddr), info.dli_fname);
-    return format("%s+%#lx", info.dli_fname, offset(info.dli_fbase));
-}
-
-void log_leaks()
-{
-    if (!logs(ASCENDCL_CPU_LOG_LEAKS)) return;
-    for (uint32_t id = 0; id < device_count(); ++id) {
-        Device *device = find_device(id);
-        for (void *handle : streams_of(*device)) {
-            Stream *stream = Handles<Stream>::find(handle);
-            if (stream == nullptr || stream->is_default()) continue;
-            LOG(LEAKS, "stream %d (%p) of device %u is alive, made by %s", stream->id, handle, id,
-                place(Handles<Stream>::creator_of(stream)).c_str());
-        }
-    }
-    handles<Event>().for_each_live([](Event *event) {
-        LOG(LEAKS, "event %d (%p) is alive, made by %s", event->id, event->handle(), place(Handles<Event>::creator_of(event)).c_str());
-    });
-    handles<Binary>().for_each_live([](Binary *binary) {
-        LOG(LEAKS, "binary %s (%p) is alive, loaded by %s", binary->path.c_str(), binary->handle(),
-            place(Handles<Binary>::creator_of(binary)).c_str());
-    });
-    handles<Context>().for_each_live([](Context *context) {
-        if (context->primary) return;
-        LOG(LEAKS, "context %p of device %d is alive, made by %s", context->handle(), context->device->id,
-            place(Handles<Context>::creator_of(context)).c_str());
-    });
-    for_each_allocation(
-        [](const Allocation &allocation, void *) {
-            LOG(LEAKS, "%zu bytes at %p are alive, allocated by %s", allocation.size, reinterpret_cast<void *>(allocation.base),
-                place(allocation.creator).c_str());
-        },
-        nullptr);
-}
-
 aclError finalize_now()
 {
     std::vector<Init::Callback> callbacks;
@@ -129,7 +85,7 @@ aclError finalize_now()
     for (const auto &callback : callbacks) {
         reinterpret_cast<aclFinalizeCallbackFunc>(callback.function)(callback.user_data);
     }
-    log_leaks();
+    log_live_objects();
     return ACL_SUCCESS;
 }
 

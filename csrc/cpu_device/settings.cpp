@@ -191,6 +191,11 @@ aclError read_config(const char *path, const std::string &text, Reading *reading
     return ACL_SUCCESS;
 }
 
+std::mutex &load_lock = *new std::mutex;
+/* What ascendcl_cpu_set_workers asked for; it stands against the environment. Under the lock. */
+bool workers_chosen = false;
+uint32_t chosen_workers = 0;
+
 /* Cores are those of the SoC for `sim`; for `cpu`, where a block is host code, as many as run at once. */
 void choose_cores(Reading *reading)
 {
@@ -200,19 +205,20 @@ void choose_cores(Reading *reading)
         s.cube_cores = s.soc->cube_cores;
         s.vector_cores = s.soc->vector_cores;
     } else {
-        s.cube_cores = s.vector_cores = reading->workers != 0 ? reading->workers : s.usable_cpus;
+        uint32_t workers = workers_chosen ? chosen_workers : reading->workers;
+        s.cube_cores = s.vector_cores = workers != 0 ? workers : s.usable_cpus;
     }
 }
 
 /* Readers hold references, so a changed reading goes into new memory; the few old ones stay. */
 std::atomic<const Settings *> current{nullptr};
-std::mutex &load_lock = *new std::mutex;
 
 void adopt(const Reading &reading)
 {
-    if (reading.has_log_topics) g_log_topics.store(reading.log_topics);
-    if (reading.faults != nullptr) set_fault_spec(reading.faults);
-    pool().set_workers(reading.workers);
+    /* What was asked for by function call stands against the environment. */
+    if (reading.has_log_topics && !g_log_topics_chosen.load()) g_log_topics.store(reading.log_topics);
+    if (reading.faults != nullptr && !faults_chosen()) set_fault_spec(reading.faults);
+    pool().set_workers(workers_chosen ? chosen_workers : reading.workers);
     current.store(new Settings(reading.settings), std::memory_order_release);
 }
 
@@ -253,6 +259,15 @@ const Settings &settings()
         adopt(reading);
     }
     return *current.load();
+}
+
+void choose_workers(uint32_t count)
+{
+    settings();
+    std::lock_guard<std::mutex> hold(load_lock);
+    workers_chosen = true;
+    chosen_workers = count;
+    pool().set_workers(count);
 }
 
 aclError load_settings(const char *config_path, std::string *config_text)

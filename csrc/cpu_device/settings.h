@@ -32,6 +32,8 @@ uint32_t usable_cpus();
 
 /* The settings in force; reads the environment at the first use. */
 const Settings &settings();
+/* The number of workers by function call, which stands against the environment from now on. */
+void choose_workers(uint32_t count);
 
 /* Reads the environment again and applies a configuration file (nullptr: none). With an error nothing changes.
  * Called by aclInit, while no context exists. */

@@ -48,6 +48,10 @@ aclError refusal(Stream &stream)
 {
     uint32_t trouble = stream.trouble.load();
     if ((trouble & TROUBLE_CLOSED) != 0) return fail(ACL_ERROR_RT_INVALID_HANDLE, "stream %d is being destroyed", stream.id);
+    if ((trouble & TROUBLE_DEVICE_ONLY) != 0) {
+        return fail(ACL_ERROR_RT_INTERNAL_ERROR, "stream %d was made with ACL_STREAM_DEVICE_USE_ONLY: it takes no work from the host",
+                    stream.id);
+    }
     return ACL_SUCCESS;
 }
 
@@ -295,6 +299,7 @@ Stream *create_stream(Context &context, uint32_t priority, uint32_t flags, const
         --device.streams;
         return nullptr;
     }
+    if ((flags & ACL_STREAM_DEVICE_USE_ONLY) != 0) stream->trouble.store(TROUBLE_DEVICE_ONLY);
     std::lock_guard<std::mutex> hold(context.lock);
     stream->next_in_context = context.streams;
     if (context.streams != nullptr) context.streams->previous_in_context = stream;

@@ -31,7 +31,8 @@ enum : uint32_t {
     TROUBLE_STOPPED = 1u << 1, /* failed in stop-on-failure mode: drops all work */
     TROUBLE_DROP = 1u << 2,    /* tasks up to drop_through are dropped */
     TROUBLE_CLOSED = 1u << 3,  /* being destroyed */
-    TROUBLE_RECORDING = 1u << 4 /* tasks go to a recorder, not to the executor */
+    TROUBLE_RECORDING = 1u << 4, /* tasks go to a recorder, not to the executor */
+    TROUBLE_DEVICE_ONLY = 1u << 5 /* made for the device's own use: takes no work, for its whole life */
 };
 
 struct Stream {
@@ -151,7 +152,7 @@ void finish_inline(Stream &stream, Task &task);
 void schedule_rest(Stream &stream);
 
 /* What keeps work from running in the calling thread: it is refused, recorded, or dropped in order. */
-constexpr uint32_t TROUBLE_DETOUR = TROUBLE_STOPPED | TROUBLE_DROP | TROUBLE_CLOSED | TROUBLE_RECORDING;
+constexpr uint32_t TROUBLE_DETOUR = TROUBLE_STOPPED | TROUBLE_DROP | TROUBLE_CLOSED | TROUBLE_RECORDING | TROUBLE_DEVICE_ONLY;
 
 /* Puts work on a stream: runs it here and now if it is tiny and the stream idle, else in order behind what is there. */
 template <class T> aclError submit(Stream &stream, T &&task)

@@ -176,6 +176,9 @@ aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode)
     }
     Stream *target;
     RETURN_IF_ERROR(find_stream(stream, &target));
+    if ((target->flags & ACL_STREAM_DEVICE_USE_ONLY) != 0) {
+        return fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "stream %d was made with ACL_STREAM_DEVICE_USE_ONLY", target->id);
+    }
     if (mode == ACL_CONTINUE_ON_FAILURE && target->failure_mode.load() == ACL_STOP_ON_FAILURE) {
         return fail(ACL_ERROR_RT_PARAM_INVALID, "stop-on-failure cannot be taken back");
     }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "device.h"
+#include "leaks.h"
 #include "pool.h"
 #include "stream.h"
 
@@ -90,13 +91,16 @@ aclError aclrtGetStreamAttribute(aclrtStream stream, aclrtStreamAttr stm_attr_ty
 aclrtStreamConfigHandle *aclrtCreateStreamConfigHandle(void)
 {
     t_state.api = __func__;
-    return new aclrtStreamConfigHandle{};
+    aclrtStreamConfigHandle *handle = new aclrtStreamConfigHandle{};
+    track(handle, "stream configuration", __builtin_return_address(0));
+    return handle;
 }
 
 aclError aclrtDestroyStreamConfigHandle(aclrtStreamConfigHandle *handle)
 {
     ACL_ENTRY_RELEASE();
     REQUIRE_NOT_NULL(handle);
+    untrack(handle);
     delete handle;
     return ACL_SUCCESS;
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "entry.h"
+#include "leaks.h"
 
 using namespace acl_cpu;
 
@@ -17,13 +18,16 @@ struct aclDataBuffer {
 aclDataBuffer *aclCreateDataBuffer(void *data, size_t size)
 {
     t_state.api = __func__;
-    return new aclDataBuffer{data, size};
+    aclDataBuffer *buffer = new aclDataBuffer{data, size};
+    track(buffer, "data buffer", __builtin_return_address(0));
+    return buffer;
 }
 
 aclError aclDestroyDataBuffer(const aclDataBuffer *data_buffer)
 {
     t_state.api = __func__;
     REQUIRE_NOT_NULL(data_buffer);
+    untrack(data_buffer);
     delete data_buffer;
     return ACL_SUCCESS;
 }

@@ -13,6 +13,7 @@
 
 #include "device.h"
 #include "handles.h"
+#include "leaks.h"
 #include "log.h"
 #include "memory.h"
 #include "settings.h"
@@ -55,7 +56,7 @@ struct Reserved {
 };
 struct Mapping {
     size_t size;
-    PhysicalMemory *memory;
+    PhysicalMemory *memory = nullptr;
     aclrtMemAccessFlags access;
 };
 
@@ -94,12 +95,12 @@ aclError find_physical(void *handle, PhysicalMemory **memory)
 /* Under the lock. */
 std::map<uintptr_t, Mapping>::iterator find_mapping(void *address) { return mappings.find(reinterpret_cast<uintptr_t>(address)); }
 
-aclError reserve(void **vir_ptr, size_t size, size_t alignment, void *expect_ptr)
+aclError reserve(void **vir_ptr, size_t size, size_t alignment, void *expect_ptr, const void *creator)
 {
     REQUIRE_NOT_NULL(vir_ptr);
     REQUIRE(size != 0, "size is 0");
     if (alignment != 0) return fail(ACL_ERROR_RT_PARAM_INVALID, "alignment is %zu, it must be 0", alignment);
-    Context *context;
+    Context *context = nullptr;
     RETURN_IF_ERROR(require_context(&context));
     size_t step = size >= huge_1g ? huge_1g : huge;
     if (size > SIZE_MAX / 4) return fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "no addresses for %zu bytes", size);
@@ -115,14 +116,16 @@ aclError reserve(void **vir_ptr, size_t size, size_t alignment, void *expect_ptr
     std::lock_guard<std::mutex> hold(vmm_lock);
     reserved[base] = {length, start, length + margin};
     *vir_ptr = reinterpret_cast<void *>(base);
+    track(*vir_ptr, "range of reserved addresses", creator);
     return ACL_SUCCESS;
 }
 
-aclError map_physical(void *vir_ptr, size_t size, size_t offset, aclrtDrvMemHandle handle, uint64_t flags, aclrtMemAccessFlags access)
+aclError map_physical(void *vir_ptr, size_t size, size_t offset, aclrtDrvMemHandle handle, uint64_t flags, aclrtMemAccessFlags access,
+                      const void *creator)
 {
     REQUIRE_NOT_NULL(vir_ptr);
     REQUIRE(size != 0, "size is 0");
-    PhysicalMemory *memory;
+    PhysicalMemory *memory = nullptr;
     RETURN_IF_ERROR(find_physical(handle, &memory));
     if (offset != 0 || flags != 0) {
         return fail(ACL_ERROR_RT_PARAM_INVALID, "offset is %zu and flags %llu, both must be 0", offset,
@@ -145,6 +148,7 @@ aclError map_physical(void *vir_ptr, size_t size, size_t offset, aclrtDrvMemHand
     range.kind = memory->device != nullptr ? MemoryKind::Mapped : MemoryKind::Registered;
     range.device = memory->device != nullptr ? memory->device->id : 0;
     range.mapped = true;
+    range.creator = creator;
     if (!register_range(range)) return fail(ACL_ERROR_RT_PARAM_INVALID, "something is mapped at vir_ptr %p already", vir_ptr);
     int protection = access == ACL_RT_MEM_ACCESS_FLAGS_NONE ? PROT_NONE : PROT_READ | PROT_WRITE;
     if (mmap(vir_ptr, size, protection, MAP_SHARED | MAP_FIXED, memory->file, 0) == MAP_FAILED) {
@@ -158,6 +162,15 @@ aclError map_physical(void *vir_ptr, size_t size, size_t offset, aclrtDrvMemHand
 }
 
 } // namespace
+
+void log_live_physical()
+{
+    handles<PhysicalMemory>().for_each_live([](PhysicalMemory *memory) {
+        log_leak(Handles<PhysicalMemory>::creator_of(memory), "physical memory of %zu bytes (%p) is", memory->size,
+                 Handles<PhysicalMemory>::handle_of(memory));
+    });
+}
+
 } // namespace acl_cpu
 
 using namespace acl_cpu;
@@ -165,13 +178,13 @@ using namespace acl_cpu;
 aclError aclrtReserveMemAddress(void **vir_ptr, size_t size, size_t alignment, void *expect_ptr, uint64_t)
 {
     ACL_ENTRY();
-    return reserve(vir_ptr, size, alignment, expect_ptr);
+    return reserve(vir_ptr, size, alignment, expect_ptr, __builtin_return_address(0));
 }
 
 aclError aclrtReserveMemAddressNoUCMemory(void **vir_ptr, size_t size, size_t alignment, void *expect_ptr, uint64_t)
 {
     ACL_ENTRY();
-    return reserve(vir_ptr, size, alignment, expect_ptr);
+    return reserve(vir_ptr, size, alignment, expect_ptr, __builtin_return_address(0));
 }
 
 aclError aclrtReleaseMemAddress(void *vir_ptr)
@@ -187,6 +200,7 @@ aclError aclrtReleaseMemAddress(void *vir_ptr)
         return fail(ACL_ERROR_RT_PARAM_INVALID, "memory is mapped at %p: unmap it first", reinterpret_cast<void *>(mapping->first));
     }
     munmap(found->second.mapping, found->second.mapping_size);
+    untrack(vir_ptr);
     reserved.erase(found);
     return ACL_SUCCESS;
 }
@@ -234,7 +248,7 @@ aclError aclrtMallocPhysical(aclrtDrvMemHandle *handle, size_t size, const aclrt
 aclError aclrtFreePhysical(aclrtDrvMemHandle handle)
 {
     ACL_ENTRY_RELEASE();
-    PhysicalMemory *memory;
+    PhysicalMemory *memory = nullptr;
     RETURN_IF_ERROR(find_physical(handle, &memory));
     if (memory->handles_given.fetch_sub(1) != 1) return ACL_SUCCESS;
     Handles<PhysicalMemory>::retire(memory);
@@ -245,13 +259,13 @@ aclError aclrtFreePhysical(aclrtDrvMemHandle handle)
 aclError aclrtMapMem(void *vir_ptr, size_t size, size_t offset, aclrtDrvMemHandle handle, uint64_t flags)
 {
     ACL_ENTRY();
-    return map_physical(vir_ptr, size, offset, handle, flags, ACL_RT_MEM_ACCESS_FLAGS_READWRITE);
+    return map_physical(vir_ptr, size, offset, handle, flags, ACL_RT_MEM_ACCESS_FLAGS_READWRITE, __builtin_return_address(0));
 }
 
 aclError aclrtMemMapNoAccess(void *vir_ptr, size_t size, size_t offset, aclrtDrvMemHandle handle, uint64_t flags)
 {
     ACL_ENTRY();
-    return map_physical(vir_ptr, size, offset, handle, flags, ACL_RT_MEM_ACCESS_FLAGS_NONE);
+    return map_physical(vir_ptr, size, offset, handle, flags, ACL_RT_MEM_ACCESS_FLAGS_NONE, __builtin_return_address(0));
 }
 
 aclError aclrtUnmapMem(void *vir_ptr)
@@ -344,7 +358,7 @@ aclError aclrtMemGetAllocationPropertiesFromHandle(aclrtDrvMemHandle handle, acl
 {
     ACL_ENTRY();
     REQUIRE_NOT_NULL(prop);
-    PhysicalMemory *memory;
+    PhysicalMemory *memory = nullptr;
     RETURN_IF_ERROR(find_physical(handle, &memory));
     *prop = memory->prop;
     return ACL_SUCCESS;

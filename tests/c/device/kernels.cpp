@@ -91,6 +91,26 @@ void trap(uint32_t block, uint32_t, const void *, const ascend_kernel_services_t
 }
 uint64_t tiny_cost(const void *, uint32_t) { return 500; }
 
+/* Says that it runs (word 0), then runs until told to end (word 1): keeps one thread busy. */
+void hold(uint32_t, uint32_t, const void *args, const ascend_kernel_services_t *services)
+{
+    auto *words = static_cast<std::atomic<int64_t> *>(static_cast<const OnePointer *>(args)->p);
+    words[0].store(1);
+    while (words[1].load() == 0 && *services->stop == 0) {
+        timespec time = {0, 200000};
+        nanosleep(&time, nullptr);
+    }
+}
+
+/* Its last block takes `value` microseconds, which its cost does not tell. */
+void late(uint32_t block, uint32_t blocks, const void *args, const ascend_kernel_services_t *services)
+{
+    auto *a = static_cast<const PointerAndValue *>(args);
+    if (block + 1 == blocks) pause_until(now_ns() + uint64_t(a->value) * 1000u, services);
+    static_cast<std::atomic<int64_t> *>(a->p)->fetch_add(1);
+}
+uint64_t late_cost(const void *, uint32_t blocks) { return 30000u * blocks; }
+
 /* All blocks meet at a barrier in memory: a counter that must reach the number of blocks. */
 void barrier(uint32_t, uint32_t blocks, const void *args, const ascend_kernel_services_t *services)
 {
@@ -157,6 +177,8 @@ const ascend_kernel_desc_t kernels[] = {
     KERNEL(double_word, tiny_cost, one_pointer, 1, 8, 0),
     KERNEL(sleep_us, nullptr, pointer_and_value, 2, 16, 0),
     KERNEL(spin_us, spin_cost, pointer_and_value, 2, 16, 0),
+    KERNEL(hold, nullptr, one_pointer, 1, 8, 0),
+    KERNEL(late, late_cost, pointer_and_value, 2, 16, 0),
     KERNEL(vector_add, nullptr, add_params, 4, 32, 0),
     KERNEL(mark, nullptr, one_pointer, 1, 8, 0),
     KERNEL(trap, nullptr, nullptr, 0, 0, 0),

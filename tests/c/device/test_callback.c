@@ -24,16 +24,21 @@ static void host_functions(void)
     OK(aclrtCreateStream(&other));
     FAILS(107000, aclrtLaunchHostFunc(stream, NULL, NULL));
     count = 0;
-    OK(run_with(sleeper, 1, stream, NULL, 20000));
+    int64_t *words; /* {the kernel runs, it may end} */
+    OK(aclrtMalloc((void **)&words, 16, ACL_MEM_MALLOC_HUGE_FIRST));
+    memset(words, 0, 16);
+    OK(run(kernel(binary, "hold"), 1, stream, &words, 8));
     OK(aclrtLaunchHostFunc(stream, note, (void *)1));
     OK(run_with(sleeper, 1, stream, NULL, 20000));
     OK(aclrtLaunchHostFunc(stream, note, (void *)2));
     OK(aclrtLaunchHostFunc(NULL, note, (void *)3));
     OK(aclrtSynchronizeStream(NULL));
     CHECK(count == 1 && order[0] == 3); /* streams do not wait for each other */
+    __atomic_store_n(&words[1], 1, __ATOMIC_RELEASE);
     OK(aclrtSynchronizeStream(stream));
     CHECK(count == 3 && order[1] == 1 && order[2] == 2);
     CHECK(!pthread_equal(ran_on, pthread_self()));
+    OK(aclrtFree(words));
     OK(aclrtDestroyStream(other));
     OK(aclrtDestroyStream(stream));
     FAILS(107017, aclrtLaunchHostFunc(stream, note, NULL));

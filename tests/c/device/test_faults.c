@@ -105,6 +105,22 @@ static void on_line(uint32_t topic, const char *line, void *context)
     if (strlen(log_text) + strlen(line) + 2 < sizeof log_text) strcat(strcat(log_text, line), "\n");
 }
 
+/* The lines on live objects of one kind, each with the place that made it: a file and line of this program in a debug
+ * build of the library, else an offset in it. */
+static int log_names(const char *kind, int times)
+{
+    int found = 0;
+    for (char *line = log_text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        *end = '\0';
+        char *place = strstr(line, "alive, made by ");
+        found += strstr(line, kind) != NULL && place != NULL && strstr(place, "test_faults") != NULL &&
+                 (getenv("DEVICE_TEST_PLACES") == NULL || strstr(place, "test_faults.c:") != NULL);
+        *end = '\n';
+    }
+    if (found != times) fprintf(stderr, "%d lines name \"%s\", not %d:\n%s", found, kind, times, log_text);
+    return found == times;
+}
+
 static int log_has(const char *text)
 {
     int found = strstr(log_text, text) != NULL;
@@ -156,13 +172,49 @@ static void live_objects(void)
     live.struct_size = 4;
     CHECK(ascendcl_cpu_live_objects(&live) == 100000);
     CHECK(ascendcl_cpu_live_objects(NULL) == 100000);
-    /* finalisation names them all */
+    /* finalisation names them all, those of other kinds too */
+    aclrtCntNotify counting;
+    aclrtMemPool pool;
+    aclrtMemPoolProps props = {.allocType = ACL_MEM_ALLOCATION_TYPE_PINNED, .location = {.type = ACL_MEM_LOCATION_TYPE_DEVICE}};
+    aclrtPhysicalMemProp prop = {.memAttr = ACL_HBM_MEM_HUGE, .location = {.type = ACL_MEM_LOCATION_TYPE_DEVICE}};
+    aclrtDrvMemHandle physical;
+    void *pooled, *reserved;
+    OK(aclrtCntNotifyCreate(&counting, 0));
+    OK(aclrtMemPoolCreate(&pool, &props));
+    OK(aclrtMemPoolMallocAsync(&pooled, 96, pool, stream));
+    OK(aclrtMallocPhysical(&physical, 2u << 20, &prop, 0));
+    OK(aclrtReserveMemAddress(&reserved, 2u << 20, 0, NULL, 0));
+    OK(aclrtMapMem(reserved, 2u << 20, 0, physical, 0));
+    OK(aclrtHostRegisterV2(q, 64, ACL_HOST_REG_MAPPED));
+    aclDataBuffer *buffer = aclCreateDataBuffer(p, 8);
+    aclrtStreamConfigHandle *config = aclrtCreateStreamConfigHandle();
+    aclrtAllocatorDesc description = aclrtAllocatorCreateDesc();
+    aclrtBinary object = aclrtCreateBinary("none", 4);
     log_text[0] = '\0';
     ascendcl_cpu_set_log_topics(ASCENDCL_CPU_LOG_LEAKS);
     OK(aclFinalize());
-    CHECK(log_has("stream ") && log_has("event ") && log_has("binary ") && log_has("context ") && log_has("1000 bytes") &&
-          log_has("test_faults"));
+    CHECK(log_names(": stream ", 2) && log_names("event ", 1) && log_names(" notify ", 2) && log_names("counting notify ", 1) &&
+          log_names("binary ", 2) && log_names("binary object ", 1) && log_names("context ", 1) && log_names("1000 bytes", 1) &&
+          log_names("memory pool ", 1) && log_names("physical memory of 2097152 bytes", 1) &&
+          log_names("reserved addresses ", 1) && log_names("mapping of 2097152 bytes", 1) && log_names("registration of 64 bytes", 1) &&
+          log_names("data buffer ", 1) && log_names("stream configuration ", 1) && log_names("allocator description ", 1) &&
+          log_names("96 bytes", 1));
+    CHECK(log_names("alive", 18));
+    if (getenv("DEVICE_TEST_SHOW_LEAKS") != NULL) fputs(log_text, stdout);
     OK(aclInit(NULL));
+    OK(aclrtSynchronizeStream(stream));
+    OK(aclrtMemPoolFreeAsync(pooled, stream));
+    OK(aclrtSynchronizeStream(stream));
+    OK(aclrtMemPoolDestroy(pool));
+    OK(aclrtUnmapMem(reserved));
+    OK(aclrtReleaseMemAddress(reserved));
+    OK(aclrtFreePhysical(physical));
+    OK(aclrtHostUnregister(q));
+    OK(aclDestroyDataBuffer(buffer));
+    OK(aclrtDestroyStreamConfigHandle(config));
+    OK(aclrtAllocatorDestroyDesc(description));
+    OK(aclrtDestroyBinary(object));
+    OK(aclrtCntNotifyDestroy(counting));
     OK(aclrtFree(p));
     OK(aclrtFreeHost(q));
     OK(aclrtDestroyNotify(notify));

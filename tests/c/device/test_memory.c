@@ -193,6 +193,26 @@ static void registration(void)
     OK(aclrtHostUnregister(device));
     FAILS(107000, aclrtHostRegisterV2(device, 4 * MIB, ACL_HOST_REG_PINNED));
     OK(aclrtFreeHost(device));
+    /* of any size: here small blocks do not begin at a page, as an NPU's do; neighbours are not taken for each other */
+    char *small[4];
+    for (int i = 0; i < 4; ++i) OK(aclrtMallocHost((void **)&small[i], 24 + 40 * i));
+    for (int i = 0; i < 4; ++i) {
+        OK(aclrtHostRegister(small[i], 24 + 40 * i, ACL_HOST_REGISTER_MAPPED, &device));
+        CHECK(device == small[i]);
+        FAILS(507910, aclrtHostRegisterV2(small[i], 8, ACL_HOST_REG_MAPPED));
+    }
+    for (int i = 0; i < 4; ++i) {
+        OK(aclrtHostGetDevicePointer(small[i] + 16, &same, 0));
+        memset(small[i], 0, 24);
+        OK(run_with(kernel(binary, "add_value"), 1, NULL, small[i], 5 + i));
+        OK(aclrtSynchronizeStream(NULL));
+        CHECK(*(int64_t *)small[i] == 5 + i);
+        OK(aclrtHostUnregister(small[i]));
+        FAILS(507911, aclrtHostUnregister(small[i]));
+        OK(aclrtPointerGetAttributes(small[i], &info));
+        CHECK(info.location.type == ACL_MEM_LOCATION_TYPE_HOST); /* pinned memory still */
+        OK(aclrtFreeHost(small[i]));
+    }
     aclrtHostMemMapCapability capability;
     OK(aclrtHostMemMapCapabilities(0, ACL_RT_HAC_TYPE_AIV, &capability));
     CHECK(capability == ACL_RT_HOST_MEM_MAP_SUPPORTED);

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <sys/wait.h>
 
+#include "ascend_cy/ascendcl_cpu.h"
 #include "check.h"
 
 static aclrtBinHandle binary;
@@ -270,6 +271,59 @@ static void settings_faults(void)
     OK(aclrtMalloc(&p, 64, ACL_MEM_MALLOC_HUGE_FIRST));
 }
 
+/* What was set by function call, before and after aclInit, stands against the environment. */
+static void settings_by_call(void)
+{
+    void *p;
+    int64_t cores;
+    setenv("ASCENDCL_CPU_WORKERS", "2", 1);
+    setenv("ASCENDCL_CPU_LOG", "memory", 1);
+    setenv("ASCENDCL_CPU_FAULT", "call=aclrtMalloc,code=207001", 1);
+    CHECK(ascendcl_cpu_set_workers(3) == 0);
+    ascendcl_cpu_set_log_topics(ASCENDCL_CPU_LOG_LEAKS);
+    CHECK(ascendcl_cpu_set_faults("call=aclrtMalloc,code=107000") == 0);
+    OK(aclInit(NULL));
+    CHECK(ascendcl_cpu_get_workers() == 3);
+    CHECK(ascendcl_cpu_get_log_topics() == ASCENDCL_CPU_LOG_LEAKS);
+    OK(aclGetDeviceCapability(0, ACL_DEVICE_INFO_VECTOR_CORE_NUM, &cores));
+    CHECK(cores == 3);
+    OK(aclrtSetDevice(0));
+    FAILS(107000, aclrtMalloc(&p, 64, ACL_MEM_MALLOC_HUGE_FIRST));
+    CHECK(ascendcl_cpu_set_workers(5) == 0);
+    OK(aclrtResetDevice(0));
+    OK(aclFinalize());
+    OK(aclInit(NULL));
+    CHECK(ascendcl_cpu_get_workers() == 5);
+    OK(aclFinalize());
+}
+
+/* Fixed calls, and what each returns under the rules of the variable or of TEST_FAULTS (by function call); a letter tells
+ * that the call took at least 30 ms. Which rules give what is checked by test_c_device.py. */
+static void fault_sequence(void)
+{
+    void *p = NULL;
+    int32_t device;
+    const char *rules = getenv("TEST_FAULTS");
+    if (rules != NULL) CHECK(ascendcl_cpu_set_faults(rules) == 0);
+    OK(aclInit(NULL));
+    OK(aclrtSetDevice(0));
+    OK(aclrtBinaryLoadFromFile(kernel_path("cpu"), NULL, &binary));
+    aclrtFuncHandle empty = kernel(binary, "empty"), add = kernel(binary, "add_value");
+    int64_t word = 0;
+    for (int i = 0; i < 4; ++i) {
+        double start = seconds();
+        aclError codes[5];
+        codes[0] = aclrtGetDevice(&device);
+        codes[1] = aclrtMalloc(&p, 64, ACL_MEM_MALLOC_HUGE_FIRST);
+        codes[2] = codes[1] == 0 ? aclrtFree(p) : 0;
+        codes[3] = run(empty, 1, NULL, NULL, 0);
+        if (codes[3] == 0) codes[3] = run_with(add, 1, NULL, &word, 1);
+        codes[4] = aclrtSynchronizeStream(NULL);
+        printf("%d %d %d %d %d%s\n", codes[0], codes[1], codes[2], codes[3], codes[4], seconds() - start >= 0.03 ? " slow" : "");
+    }
+    printf("%d\n", (int)word);
+}
+
 static void works_now(void) { works(); }
 
 static const struct {
@@ -290,6 +344,8 @@ static const struct {
             {"settings_bad_without_init", settings_bad_without_init},
             {"settings_no_device", settings_no_device},
             {"settings_faults", settings_faults},
+            {"settings_by_call", settings_by_call},
+            {"fault_sequence", fault_sequence},
             {"works", works_now}};
 
 int main(int argc, char **argv)

@@ -2,6 +2,7 @@
  * Streams: life, order, waiting, errors, failure modes, attributes. */
 #include <pthread.h>
 
+#include "ascend_cy/ascendcl_cpu.h"
 #include "check.h"
 
 static aclrtBinHandle binary;
@@ -380,6 +381,66 @@ static void last_task(void)
     OK(aclrtDestroyStream(stream));
 }
 
+/* A thread that waits with a time limit helps, and may find its time over right after the last block. The job must not
+ * stay open then: nobody else would ever look at it. */
+static void time_is_up_after_the_last_block(void)
+{
+    aclrtFuncHandle hold = kernel(binary, "hold"), late = kernel(binary, "late");
+    aclrtStream busy[2], stream;
+    int64_t *words, *count;
+    CHECK(ascendcl_cpu_set_workers(2) == 0);
+    OK(aclrtMalloc((void **)&words, 4 * 8, ACL_MEM_MALLOC_HUGE_FIRST));
+    OK(aclrtMalloc((void **)&count, 8, ACL_MEM_MALLOC_HUGE_FIRST));
+    memset(words, 0, 4 * 8);
+    *count = 0;
+    for (int i = 0; i < 2; ++i) { /* no worker is left to join in */
+        void *pair = words + 2 * i;
+        OK(aclrtCreateStream(&busy[i]));
+        OK(run(hold, 1, busy[i], &pair, 8));
+        while (__atomic_load_n(&words[2 * i], __ATOMIC_ACQUIRE) == 0) usleep(100);
+    }
+    OK(aclrtCreateStream(&stream));
+    OK(run_with(late, 2, stream, count, 300000));
+    (void)aclrtSynchronizeStreamWithTimeout(stream, 100); /* in the last block when the time is up */
+    for (int i = 0; i < 2; ++i) __atomic_store_n(&words[2 * i + 1], 1, __ATOMIC_RELEASE);
+    aclError ended = aclrtSynchronizeStreamWithTimeout(stream, 20000);
+    CHECK(ended == 0 && *count == 2);
+    if (ended != 0) exit(check_result("stream")); /* destroying it would wait for ever */
+    for (int i = 0; i < 2; ++i) OK(aclrtDestroyStream(busy[i]));
+    OK(aclrtDestroyStream(stream));
+    OK(aclrtFree(words));
+    OK(aclrtFree(count));
+    CHECK(ascendcl_cpu_set_workers(0) == 0);
+}
+
+/* Streams for the device's own use take no work from the host, whatever kind it is. */
+static void device_only(void)
+{
+    aclrtFuncHandle empty = kernel(binary, "empty"), sleeper = kernel(binary, "sleep_us");
+    aclrtStream stream;
+    aclrtEvent event;
+    aclrtStreamStatus status;
+    uint32_t flags;
+    char *p;
+    OK(aclrtMalloc((void **)&p, 64, ACL_MEM_MALLOC_HUGE_FIRST));
+    OK(aclrtCreateEvent(&event));
+    OK(aclrtCreateStreamWithConfig(&stream, 0, ACL_STREAM_DEVICE_USE_ONLY));
+    OK(aclrtStreamGetFlags(stream, &flags));
+    CHECK(flags == ACL_STREAM_DEVICE_USE_ONLY);
+    FAILS(507000, run(empty, 1, stream, NULL, 0));
+    FAILS(507000, run_with(sleeper, 4, stream, NULL, 1000));
+    FAILS(507000, aclrtMemsetAsync(p, 64, 1, 64, stream));
+    FAILS(507000, aclrtRecordEvent(event, stream));
+    FAILS(207000, aclrtSetStreamFailureMode(stream, ACL_STOP_ON_FAILURE));
+    OK(aclrtSynchronizeStream(stream));
+    OK(aclrtSynchronizeStreamWithTimeout(stream, 10));
+    OK(aclrtStreamQuery(stream, &status));
+    CHECK(status == ACL_STREAM_STATUS_COMPLETE);
+    OK(aclrtDestroyStream(stream));
+    OK(aclrtDestroyEvent(event));
+    OK(aclrtFree(p));
+}
+
 int main(void)
 {
     OK(aclInit(NULL));
@@ -394,6 +455,8 @@ int main(void)
     abort_and_stop();
     attributes();
     last_task();
+    device_only();
+    time_is_up_after_the_last_block();
     OK(aclrtBinaryUnLoad(binary));
     OK(aclrtResetDeviceForce(0));
     OK(aclFinalize());
