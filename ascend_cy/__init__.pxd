@@ -3,6 +3,7 @@
 from ascend_cy._core cimport (ABI_VERSION, DeviceArray, Event, Stream, array_data, array_dtype_code, array_ndim,
                               array_record_stream, array_shape, array_strides, check_abi, stream_handle,
                               stream_synchronize)
-from ascend_cy._ops cimport (layernorm_bf16, layernorm_device, layernorm_f16, layernorm_f32, matmul_bf16,
-                             matmul_device, matmul_f16, matmul_f32, vector_add_bf16, vector_add_device, vector_add_f16,
+from ascend_cy._ops cimport (layernorm_backward_bf16, layernorm_backward_device, layernorm_backward_f16,
+                             layernorm_backward_f32, layernorm_bf16, layernorm_device, layernorm_f16, layernorm_f32,
+                             matmul_bf16, matmul_device, matmul_f16, matmul_f32, vector_add_bf16, vector_add_device, vector_add_f16,
                              vector_add_f32, vector_add_i32)

@@ -37,7 +37,7 @@ from ascend_cy._core import (
     zeros,
 )
 from ascend_cy._futures import StreamFuture
-from ascend_cy._ops import layernorm, matmul, vector_add
+from ascend_cy._ops import layernorm, layernorm_backward, matmul, vector_add
 from ascend_cy._pipeline import Pipeline
 from ascend_cy.errors import (
     AclError,
@@ -76,6 +76,7 @@ __all__ = [
     "has",
     "is_initialized",
     "layernorm",
+    "layernorm_backward",
     "live_objects",
     "matmul",
     "memory_stats",

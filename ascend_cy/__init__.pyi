@@ -259,6 +259,54 @@ def layernorm(
     stream: Stream | None = None,
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]: ...
 @overload
+def layernorm_backward(
+    dy: DeviceArray,
+    x: DeviceArray,
+    mean: DeviceArray,
+    rstd: DeviceArray,
+    gamma: None = None,
+    *,
+    normalized_ndim: SupportsIndex = 1,
+    out: DeviceArray | None = None,
+    stream: Stream | None = None,
+) -> tuple[DeviceArray, None, None]: ...
+@overload
+def layernorm_backward(
+    dy: DeviceArray,
+    x: DeviceArray,
+    mean: DeviceArray,
+    rstd: DeviceArray,
+    gamma: DeviceArray,
+    *,
+    normalized_ndim: SupportsIndex = 1,
+    out: DeviceArray | None = None,
+    stream: Stream | None = None,
+) -> tuple[DeviceArray, DeviceArray, DeviceArray]: ...
+@overload
+def layernorm_backward(
+    dy: _Host,
+    x: _Host,
+    mean: _Host,
+    rstd: _Host,
+    gamma: None = None,
+    *,
+    normalized_ndim: SupportsIndex = 1,
+    out: _Host | None = None,
+    stream: Stream | None = None,
+) -> tuple[npt.NDArray[Any], None, None]: ...
+@overload
+def layernorm_backward(
+    dy: _Host,
+    x: _Host,
+    mean: _Host,
+    rstd: _Host,
+    gamma: _Host,
+    *,
+    normalized_ndim: SupportsIndex = 1,
+    out: _Host | None = None,
+    stream: Stream | None = None,
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]: ...
+@overload
 def vector_add(
     a: DeviceArray, b: DeviceArray, *, out: DeviceArray | None = None, stream: Stream | None = None
 ) -> DeviceArray: ...

@@ -126,6 +126,9 @@ cdef extern from "ascend_cy/launch.h" nogil:
     int ascend_cy_layernorm(const void *x, const void *gamma, const void *beta, void *y, float *mean,
                             float *rstd, int64_t rows, int64_t cols, int dtype, int gamma_dtype,
                             int beta_dtype, double eps, void *stream) noexcept
+    int ascend_cy_layernorm_backward(const void *dy, const void *x, const float *mean, const float *rstd,
+                                     const void *gamma, void *dx, void *dgamma, void *dbeta, int64_t rows,
+                                     int64_t cols, int dtype, int gamma_dtype, ascend_cy_stream_t *stream) noexcept
     int ascend_cy_vector_add(const void *a, const void *b, void *y, int64_t n, int dtype, void *stream) noexcept
 
     ctypedef struct ascend_cy_matrices_t:

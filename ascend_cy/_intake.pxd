@@ -112,6 +112,9 @@ cdef inline bint same_shape(int rank, const Py_ssize_t *shape, const Operand *op
 # Whether an object shares its memory as an array, and the ndarray over it.
 cdef bint is_array_like(object obj)
 cdef object as_ndarray(object obj, str name)
+# Of the layernorm operators: gamma or beta against the last axes of x, and how many axes those are.
+cdef int check_weight(const Operand *x, const Operand *weight, int normalized_ndim, str name) except -1
+cdef int check_normalized_ndim(object normalized_ndim, object x) except -1
 cdef Stream check_stream(object stream)
 # The caller's own memory behind what was taken in, for overlap checks.
 cdef object array_of(object given, object taken)

@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t
 from ascend_cy._array cimport DeviceArray, copy_device, new_array
 from ascend_cy._dtypes cimport ACL_BF16, ACL_FLOAT, ACL_FLOAT16, NO_CODE, code_of, dtype_of, itemsize_of, name_of
 from ascend_cy._host cimport *
-from ascend_cy._shape cimport extent, may_overlap_itself, sides
+from ascend_cy._shape cimport MAX_DIMS, extent, may_overlap_itself, sides
 from ascend_cy._status cimport check
 from ascend_cy._stream cimport Stream
 
@@ -223,6 +223,25 @@ cdef int check_out_shape(const Operand *out, int code, int rank, const Py_ssize_
         with gil:
             raise ValueError(f"out must have shape {sides(shape, rank)}, got {shape_of(out)}")
     return 0
+
+
+cdef int check_weight(const Operand *x, const Operand *weight, int normalized_ndim, str name) except -1:
+    check_float(weight.code, name)
+    if not same_shape(normalized_ndim, x.shape + x.rank - normalized_ndim, weight):
+        raise ValueError(f"{name} must have shape {shape_of(x)[x.rank - normalized_ndim:]}, the normalized axes of x, "
+                         f"got {shape_of(weight)}")
+    return 0
+
+
+cdef int check_normalized_ndim(object normalized_ndim, object x) except -1:
+    cdef int rank
+    if isinstance(normalized_ndim, bool) or not hasattr(normalized_ndim, "__index__"):
+        raise TypeError(f"normalized_ndim must be an integer, got {type(normalized_ndim).__name__}")
+    number = normalized_ndim.__index__()
+    rank = getattr(x, "ndim", MAX_DIMS)  # what x is, if it is no array, is told later
+    if not 1 <= number <= max(rank, 1):
+        raise ValueError(f"normalized_ndim must be between 1 and the {rank} axes of x, got {number}")
+    return number
 
 
 cdef Stream check_stream(object stream):

@@ -8,11 +8,10 @@ from libc.stdint cimport int32_t, int64_t
 from ascend_cy._array cimport DeviceArray, copy_device, new_array
 from ascend_cy._dtypes cimport ACL_BF16, ACL_FLOAT, ACL_FLOAT16, dtype_of, itemsize_of
 from ascend_cy._host cimport *
-from ascend_cy._intake cimport (Operand, array_of, check_device_argument, check_float, check_out, check_stream,
-                                describe_device, describe_open, hold, let_go, new_host_like, ranges_meet, refuse_device_overlap,
-                                refuse_host_overlap, refuse_mixed, refuse_overlap, same_shape, shape_of, take_device, take_host,
-                                take_out)
-from ascend_cy._shape cimport MAX_DIMS
+from ascend_cy._intake cimport (Operand, array_of, check_device_argument, check_float, check_normalized_ndim,
+                                check_out, check_stream, check_weight, describe_device, describe_open, hold, let_go,
+                                new_host_like, ranges_meet, refuse_device_overlap, refuse_host_overlap, refuse_mixed,
+                                refuse_overlap, shape_of, take_device, take_host, take_out)
 from ascend_cy._staging cimport FEW_ELEMENTS, room_on_device, settle_host_call, settle_views, to_device, to_host
 from ascend_cy._status cimport check
 from ascend_cy._stream cimport Stream, enter_stream, stream_box, wrap_stream
@@ -117,14 +116,6 @@ cdef int check_finite(double eps) except -1 nogil:
     return 0
 
 
-cdef int check_weight(const Operand *x, const Operand *weight, int normalized_ndim, str name) except -1:
-    check_float(weight.code, name)
-    if not same_shape(normalized_ndim, x.shape + x.rank - normalized_ndim, weight):
-        raise ValueError(f"{name} must have shape {shape_of(x)[x.rank - normalized_ndim:]}, the normalized axes of x, "
-                         f"got {shape_of(weight)}")
-    return 0
-
-
 cdef int check_x(const Operand *x, int normalized_ndim, LayerNorm *job) except -1:
     """Check what belongs to x, and split its axes into rows and columns."""
     cdef int axis
@@ -149,17 +140,6 @@ cdef int check_eps(object eps, double *value) except -1:
         raise TypeError(f"eps must be a number, got {type(eps).__name__}")
     value[0] = eps
     return check_finite(value[0])
-
-
-cdef int check_normalized_ndim(object normalized_ndim, object x) except -1:
-    cdef int rank
-    if isinstance(normalized_ndim, bool) or not hasattr(normalized_ndim, "__index__"):
-        raise TypeError(f"normalized_ndim must be an integer, got {type(normalized_ndim).__name__}")
-    number = normalized_ndim.__index__()
-    rank = getattr(x, "ndim", MAX_DIMS)  # what x is, if it is no array, is told later
-    if not 1 <= number <= max(rank, 1):
-        raise ValueError(f"normalized_ndim must be between 1 and the {rank} axes of x, got {number}")
-    return number
 
 
 cdef inline size_t weight_bytes(const LayerNorm *job, int code) noexcept nogil:

@@ -7,15 +7,13 @@
 // when its turn to be written comes. Columns beyond kTile are taken tile by tile, so that a tile of converted weights
 // serves all rows of a group. Everything that decides a result depends on its row alone, so the split into blocks and
 // groups changes no bit.
-#include <atomic>
-
 #include <stddef.h>
 #include <stdint.h>
-#include <unistd.h>
 
 #include "ascend_cy/kernel_abi.h"
 #include "ascend_cy_simd.h"
 #include "layernorm_cpu_stats.h"
+#include "layernorm_cpu_weights.h"
 #include "layernorm_cpu_write.h"
 #include "layernorm_tiling.h"
 
@@ -26,60 +24,12 @@ constexpr uintptr_t kShortAhead = 2 << 10; // bytes to fetch ahead in short rows
 constexpr int64_t kNearGroup = 4 << 10;   // bytes of x in one group, where a row fits a tile: stays in L1
 constexpr int64_t kFarGroup = 128 << 10;  // the same for longer rows: stays in L2
 
-// gamma or beta of one tile of columns as float32.
-struct Weights {
-    const void *data; // or null
-    int64_t dtype;
-    float absent; // what a missing weight is
-    bool direct;  // already float32: used where it lies
-    float *tile;
-
-    Weights(uint64_t address, int64_t type, float missing, float *buffer)
-        : data(reinterpret_cast<const void *>(address)), dtype(type), absent(missing),
-          direct(address != 0 && type == LAYERNORM_FLOAT), tile(buffer) {
-        if (!data)
-            for (int64_t i = 0; i < kTile; i += kLanes) store_f32(tile + i, set_f32(absent));
-    }
-
-    const float *columns(int64_t begin, int64_t n) const {
-        if (direct) return static_cast<const float *>(data) + begin;
-        if (data && dtype == LAYERNORM_FLOAT16) convert<Float16>(begin, n);
-        if (data && dtype == LAYERNORM_BF16) convert<BFloat16>(begin, n);
-        return tile;
-    }
-
-    template <class Element> void convert(int64_t begin, int64_t n) const {
-        const uint16_t *from = static_cast<const uint16_t *>(data) + begin;
-        int64_t i = 0;
-        for (; i + kLanes <= n; i += kLanes) store_f32(tile + i, Element::load(from + i));
-        if (i < n) store_f32(tile + i, Element::load_first(from + i, static_cast<int>(n - i)));
-    }
-};
-
 float largest_magnitude(const float *values, int64_t n) {
     f32v largest = set_f32(0.0f);
     int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes) largest = max_magnitude(largest, load_f32(values + i));
     if (i < n) largest = max_magnitude(largest, load_f32_first(values + i, static_cast<int>(n - i)));
     return largest_lane(largest);
-}
-
-// Outputs beyond this many bytes, in and out together, would only push other data out of the cache: they are
-// streamed past it. Virtual machines report the cache of a whole host, hence the cap.
-int64_t streaming_threshold() {
-    static std::atomic<int64_t> known{0}; // threads that come first together find the same
-    int64_t threshold = known.load(std::memory_order_relaxed);
-    if (threshold == 0) {
-        long cache = -1;
-#ifdef _SC_LEVEL3_CACHE_SIZE
-        cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-#endif
-        const int64_t least = 2 << 20, most = 8 << 20;
-        const int64_t share = cache > 0 ? static_cast<int64_t>(cache) / 4 : least;
-        threshold = share < least ? least : share > most ? most : share;
-        known.store(threshold, std::memory_order_relaxed);
-    }
-    return threshold;
 }
 
 // Below which |y| float arithmetic may be a unit in the last place off, given the largest weights (1 and 0 where
@@ -98,7 +48,8 @@ template <class Element> class Block {
         : args_(args), cols_(args.cols), x_(reinterpret_cast<const T *>(args.x)), y_(reinterpret_cast<T *>(args.y)),
           weights_(args.gamma != 0 || args.beta != 0),
           stream_(args.x != args.y && args.rows > streaming_threshold() / (args.cols * 2 * int64_t{sizeof(T)})),
-          gamma_(args.gamma, args.gamma_dtype, 1.0f, gamma_tile), beta_(args.beta, args.beta_dtype, 0.0f, beta_tile) {}
+          gamma_(args.gamma, args.gamma_dtype, 1.0f, gamma_tile, kTile),
+          beta_(args.beta, args.beta_dtype, 0.0f, beta_tile, kTile) {}
 
     void run(int64_t begin, int64_t end) {
         const bool whole = cols_ <= kTile;

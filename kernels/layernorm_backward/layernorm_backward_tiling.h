@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arguments and tiling of the layernorm_backward kernels, shared by the launcher and by the Ascend C kernels.
+// Arguments and tiling of the layernorm_backward kernels, shared by the launcher and by every target's kernels.
 // Plain data and pure functions; no allocation, no I/O.
 //
 // Two launches on one stream: layernorm_backward_<type of x> writes dx and, for every part of the rows, the sums of its
@@ -42,6 +42,55 @@ typedef struct LayerNormBackwardSumArgs {
     int64_t cols_per_block; // block b takes columns [b * cols_per_block, min(cols, (b + 1) * cols_per_block))
 } LayerNormBackwardSumArgs;
 
+static inline int64_t layernorm_backward_round_up(int64_t value, int64_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
+
+// Floats from one row of sums in the workspace to the next. Part p has two: for dgamma 2 p, for dbeta 2 p + 1.
+static inline int64_t layernorm_backward_sum_pitch(int64_t cols) { return layernorm_backward_round_up(cols, 8); }
+
+// ---- cpu ----------------------------------------------------------------------------------------------------------
+// Parts of the rows: 64 where there are enough rows, so that many threads find work. Not more than 64 rows in one, for
+// the digits of its sums and at the price of a 32nd of x in the workspace; not fewer than 8, or the workspace would be
+// as large as x.
+#define LAYERNORM_BACKWARD_CPU_PARTS 64
+#define LAYERNORM_BACKWARD_CPU_MOST_ROWS 64
+#define LAYERNORM_BACKWARD_CPU_LEAST_ROWS 8
+// Bytes of x in one block of the first launch, and of sums in one of the second.
+#define LAYERNORM_BACKWARD_CPU_LEAST_BLOCK_BYTES (16 * 1024)
+#define LAYERNORM_BACKWARD_CPU_LEAST_SUM_BYTES (64 * 1024)
+#define LAYERNORM_BACKWARD_CPU_MOST_BLOCKS 65535
+
+// Fills everything but pointers and gamma_dtype for the `cpu` kernels and returns the number of blocks of the first
+// launch: 0 where there is nothing to do. Block b of n takes parts [b * parts / n, (b + 1) * parts / n).
+static inline uint32_t layernorm_backward_cpu_tiling(int64_t rows, int64_t cols, int64_t itemsize, int64_t cores,
+                                                     LayerNormBackwardArgs *args) {
+    args->rows = rows;
+    args->cols = cols;
+    args->parts = 0;
+    args->rows_per_part = rows > 0 ? rows : 0;
+    args->tile_rows = 0;
+    args->tile_cols = 0;
+    args->inv_cols = cols > 0 ? 1.0 / (double)cols : 0.0;
+    if (rows <= 0 || cols <= 0) return 0;
+    if (cores < 1) cores = 1;
+    int64_t per_part = rows / LAYERNORM_BACKWARD_CPU_PARTS + (rows % LAYERNORM_BACKWARD_CPU_PARTS != 0);
+    if (per_part > LAYERNORM_BACKWARD_CPU_MOST_ROWS) per_part = LAYERNORM_BACKWARD_CPU_MOST_ROWS;
+    if (per_part < LAYERNORM_BACKWARD_CPU_LEAST_ROWS) per_part = LAYERNORM_BACKWARD_CPU_LEAST_ROWS;
+    if (per_part > rows) per_part = rows;
+    args->rows_per_part = per_part;
+    args->parts = rows / per_part + (rows % per_part != 0);
+    // Parts of the least block, without forming cols * itemsize, which may not fit.
+    const int64_t least_elements = LAYERNORM_BACKWARD_CPU_LEAST_BLOCK_BYTES / itemsize;
+    int64_t least = 1;
+    if (cols < least_elements && per_part * cols < least_elements)
+        least = (least_elements + per_part * cols - 1) / (per_part * cols);
+    int64_t blocks = args->parts / least;
+    if (blocks > 4 * (int64_t)LAYERNORM_BACKWARD_CPU_MOST_BLOCKS || blocks > 4 * cores) blocks = 4 * cores;
+    if (blocks > LAYERNORM_BACKWARD_CPU_MOST_BLOCKS) blocks = LAYERNORM_BACKWARD_CPU_MOST_BLOCKS;
+    return (uint32_t)(blocks < 1 ? 1 : blocks);
+}
+
 // ---- npu and sim --------------------------------------------------------------------------------------------------
 #define LAYERNORM_BACKWARD_NPU_UB_BYTES (192 * 1024 - 256)
 #define LAYERNORM_BACKWARD_NPU_NARROW_COLS 512
@@ -55,13 +104,6 @@ typedef struct LayerNormBackwardSumArgs {
 // Columns that one step of the second launch adds up, and parts that it loads at once.
 #define LAYERNORM_BACKWARD_NPU_SUM_COLS 1024
 #define LAYERNORM_BACKWARD_NPU_SUM_PARTS 16
-
-static inline int64_t layernorm_backward_round_up(int64_t value, int64_t unit) {
-    return (value + unit - 1) / unit * unit;
-}
-
-// Floats from one row of sums in the workspace to the next. Part p has two: for dgamma 2 p, for dbeta 2 p + 1.
-static inline int64_t layernorm_backward_sum_pitch(int64_t cols) { return layernorm_backward_round_up(cols, 8); }
 
 static inline int64_t layernorm_backward_npu_pitch(int64_t cols) {
     return layernorm_backward_round_up(cols, cols <= LAYERNORM_BACKWARD_NPU_NARROW_COLS ? 16 : 64);
@@ -125,6 +167,23 @@ static inline uint32_t layernorm_backward_npu_tiling(int64_t rows, int64_t cols,
 // Bytes of the workspace between the two launches, once `args` is filled; 0 where neither dgamma nor dbeta is wanted.
 static inline uint64_t layernorm_backward_workspace_bytes(const LayerNormBackwardArgs *args) {
     return (uint64_t)args->parts * 2u * (uint64_t)layernorm_backward_sum_pitch(args->cols) * 4u;
+}
+
+// Fills cols, parts and cols_per_block for the `cpu` kernels and returns the number of blocks of the second launch.
+static inline uint32_t layernorm_backward_cpu_sum_tiling(int64_t cols, int64_t parts, int64_t cores,
+                                                         LayerNormBackwardSumArgs *args) {
+    args->cols = cols;
+    args->parts = parts;
+    args->cols_per_block = cols > 0 ? cols : 0;
+    if (cols <= 0 || parts <= 0) return 0;
+    if (cores < 1) cores = 1;
+    if (cores > LAYERNORM_BACKWARD_CPU_MOST_BLOCKS) cores = LAYERNORM_BACKWARD_CPU_MOST_BLOCKS;
+    int64_t least = LAYERNORM_BACKWARD_CPU_LEAST_SUM_BYTES / 8 / parts;
+    if (least < 1) least = 1;
+    int64_t per_block = cols / cores + (cols % cores != 0);
+    if (per_block < least) per_block = least;
+    args->cols_per_block = layernorm_backward_round_up(per_block, 64);
+    return (uint32_t)(cols / args->cols_per_block + (cols % args->cols_per_block != 0));
 }
 
 // Fills cols, parts and cols_per_block and returns the number of blocks of the second launch.

@@ -181,3 +181,31 @@ def record(DeviceArray array, Stream stream):
 
 def is_event(obj):
     return isinstance(obj, Event)
+
+
+# ---- layernorm_backward ----
+
+def backward_float(const float[:, ::1] dy, const float[:, ::1] x, const float[::1] mean, const float[::1] rstd,
+                   const float[::1] gamma, float[:, ::1] dx, float[::1] dgamma, float[::1] dbeta, Stream stream=None):
+    with nogil:
+        ascend_cy.layernorm_backward_f32(dy, x, mean, rstd, gamma, dx, dgamma, dbeta, stream)
+
+
+def backward_half(const unsigned short[:, ::1] dy, const unsigned short[:, ::1] x, const float[::1] mean,
+                  const float[::1] rstd, const unsigned short[::1] gamma, unsigned short[:, ::1] dx,
+                  unsigned short[::1] dgamma, unsigned short[::1] dbeta, Stream stream=None):
+    with nogil:
+        ascend_cy.layernorm_backward_f16(dy, x, mean, rstd, gamma, dx, dgamma, dbeta, stream)
+
+
+def backward_brain(const unsigned short[:, ::1] dy, const unsigned short[:, ::1] x, const float[::1] mean,
+                   const float[::1] rstd, const unsigned short[::1] gamma, unsigned short[:, ::1] dx,
+                   unsigned short[::1] dgamma, unsigned short[::1] dbeta, Stream stream=None):
+    with nogil:
+        ascend_cy.layernorm_backward_bf16(dy, x, mean, rstd, gamma, dx, dgamma, dbeta, stream)
+
+
+def backward_device(DeviceArray dy, DeviceArray x, DeviceArray mean, DeviceArray rstd, DeviceArray gamma, DeviceArray dx,
+                    DeviceArray dgamma, DeviceArray dbeta, Stream stream=None):
+    with nogil:
+        ascend_cy.layernorm_backward_device(dy, x, mean, rstd, gamma, dx, dgamma, dbeta, stream)

@@ -14,6 +14,7 @@
 
 #include "ascend_cy/acl.h"
 #include "ascend_cy/export.h"
+#include "ascend_cy/runtime.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,6 +27,19 @@ extern "C" {
 ASCEND_CY_API int ascend_cy_layernorm(const void *x, const void *gamma, const void *beta, void *y, float *mean,
                                       float *rstd, int64_t rows, int64_t cols, int dtype, int gamma_dtype,
                                       int beta_dtype, double eps, aclrtStream stream);
+
+/* The gradient of layernorm, from the gradient dy of y: with xhat = (x - mean) * rstd and g = dy * gamma,
+ *     dx = rstd * (g - mean(g) - xhat * mean(g * xhat)), each mean over a row,
+ *     dgamma = sum over the rows of dy * xhat, dbeta = sum over the rows of dy.
+ * dy, x and dx are (rows, cols) of `dtype`; mean and rstd (rows,), float32, as ascend_cy_layernorm wrote them; gamma,
+ * dgamma and dbeta (cols,) of `gamma_dtype`. gamma may be NULL (ones), and so may each of dx, dgamma and dbeta (not wanted).
+ * Sums are float32 at least, and the same bit for bit on any number of cores. dx may equal dy or x; apart from that,
+ * what is written must overlap nothing else. cols = 0 enqueues nothing; rows = 0 writes zeros to dgamma and dbeta.
+ * `stream` is NULL for the calling thread's current stream. Enqueues two kernels where dgamma or dbeta is wanted, with a
+ * workspace from the stream's pool in between. */
+ASCEND_CY_API int ascend_cy_layernorm_backward(const void *dy, const void *x, const float *mean, const float *rstd,
+                                               const void *gamma, void *dx, void *dgamma, void *dbeta, int64_t rows,
+                                               int64_t cols, int dtype, int gamma_dtype, ascend_cy_stream_t *stream);
 
 /* y = a + b over n contiguous elements. dtype of all three: ACL_FLOAT, ACL_FLOAT16 and ACL_BF16 (added in
  * float32, rounded once), or ACL_INT32 (modulo 2^32). y may equal a, b or both, otherwise it must overlap
