@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import array
-import contextlib
 import ctypes
 import mmap
 import re
@@ -14,6 +13,7 @@ import embedded
 import numpy as np
 import pytest
 from layernorm_reference import BFLOAT16, assert_layernorm, bits, dtype_named
+from refusals import nothing_enqueued
 
 import ascend_cy
 
@@ -107,25 +107,6 @@ def common_refusals():
 
 
 COMMON = common_refusals()
-
-
-@contextlib.contextmanager
-def nothing_enqueued():
-    """No work reaches the device inside, no memory is taken, nothing lives longer."""
-    ascend_cy.synchronize()
-    allocations = ascend_cy.memory_stats()["allocations"]
-    live = ascend_cy.live_objects()
-    embedded.require()
-    with embedded.faults("call=*,at=1000000000000,skip=aclrtGetDeviceCount,skip=aclrtSetDevice,skip=aclrtGetDevice,"
-                         "skip=aclrtGetCurrentContext,skip=aclrtSetCurrentContext,skip=aclrtSynchronizeStream"
-                         ",skip=aclrtStreamQuery,skip=aclrtPointerGetAttributes"):
-        yield
-        counted = ctypes.c_uint64()
-        embedded.library().ascendcl_cpu_fault_counts(ctypes.byref(counted), None)
-        assert counted.value == 0, "the refused call reached the device"
-    assert ascend_cy.live_objects() == live
-    assert ascend_cy.memory_stats()["allocations"] == allocations
-    assert ascend_cy.current_stream().query()
 
 
 def refused(kind, message, *args, **kwargs):

@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent / "sim"))
 sys.path.insert(0, str(Path(__file__).parent))
 import simdriver  # noqa: E402
 import test_sim_layernorm as layernorm  # noqa: E402
+import test_sim_layernorm_backward as layernorm_backward  # noqa: E402
 import test_sim_vector_add as vector_add  # noqa: E402
 
 pytestmark = pytest.mark.skipif(simdriver.compiler() is None, reason="needs a C++ compiler")
@@ -23,7 +24,7 @@ FLOAT, FLOAT16, BF16 = 0, 1, 27
 def cpu_binary(op):
     """The `cpu` kernels of an operator, at the baseline level of this architecture."""
     source = simdriver.ROOT / "kernels" / op / f"{op}_cpu.cpp"
-    texts = [p.read_text() for folder in (source.parent, simdriver.ROOT / "kernels/include")
+    texts = [p.read_text() for folder in (source.parent, simdriver.ROOT / "kernels/layernorm", simdriver.ROOT / "kernels/include")
              for p in sorted(folder.rglob("*")) if p.suffix in (".h", ".cpp")]
     output = simdriver.cache_dir() / f"{op}-cpu-{simdriver._digest(*texts)}.so"
     if not output.exists():
@@ -95,6 +96,78 @@ def test_hard_rows(both, cols, kind):
     else:
         x[:] = 7.7
     assert_agree(*[layernorm.run(binary, tiling, x, eps=eps) for binary, tiling in both], FLOAT, eps)
+
+
+class BackwardTiling:
+    """The tilings of the `cpu` kernels behind the calls of the others."""
+
+    def __init__(self, library, second):
+        self._library, self._second = library, second
+
+    def fill(self, args, a, b, c, d, e):
+        if self._second:
+            return self._library.fill(args, a, b, c, 0, 0)
+        return self._library.fill(args, a, b, 4, c, 0)
+
+
+@pytest.fixture(scope="module")
+def both_backward():
+    kernels = simdriver.ROOT / "kernels"
+    sim = simdriver.Binary(simdriver.build(kernels / "layernorm_backward/layernorm_backward.cpp",
+                                           neighbours=(kernels / "layernorm/layernorm_rows.h",)))
+
+    def tiling(args, call):
+        return simdriver.tiling_library("layernorm_backward", args, call)
+
+    first, second = "LayerNormBackwardArgs", "LayerNormBackwardSumArgs"
+    return (
+        (sim, tiling(first, "layernorm_backward_npu_tiling_for(a, b, c, d, args)"),
+         tiling(second, "((void)d, layernorm_backward_npu_sum_tiling(a, b, c, args))")),
+        (cpu_binary("layernorm_backward"), BackwardTiling(tiling(first, "layernorm_backward_cpu_tiling(a, b, c, d, args)"), False),
+         BackwardTiling(tiling(second, "((void)d, layernorm_backward_cpu_sum_tiling(a, b, c, args))"), True)),
+    )
+
+
+def assert_backward_agrees(both, dy, x, dtype=FLOAT, **options):
+    found = [layernorm_backward.backward(*one, dy, x, dtype=dtype, grad_dtype=dtype, **options) for one in both]
+    for results, inputs in found:
+        layernorm_backward.assert_close(results, inputs, dtype, dtype)
+    inputs = found[0][1]
+    scale = np.abs(inputs[3][:, None] * inputs[0] * inputs[4]).max(1, keepdims=True)
+    size_gamma, size_beta = layernorm_backward.reference(*inputs)[3:]
+    sizes = (scale, size_gamma + 0.1 * size_beta, size_beta)
+    for a, b, size in zip(found[0][0], found[1][0], sizes, strict=True):
+        a, b = (layernorm_backward.decode(v, dtype) for v in (a, b))
+        unit = {FLOAT: 0, FLOAT16: 2.0**-10, BF16: 2.0**-7}[dtype]
+        assert np.all(np.abs(a - b) <= 4e-6 * size + unit * np.abs(a) + (2.0**-24 if dtype == FLOAT16 else 0))
+
+
+@pytest.mark.parametrize("dtype", [FLOAT, FLOAT16, BF16])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 3), (5, 8), (7, 9), (100, 64), (97, 65), (1003, 7), (9, 513), (50, 1000),
+                                   (20, 4096), (3, 4600), (35, 5003), (2, 20000)], ids=str)
+def test_backward_on_ugly_shapes(both_backward, shape, dtype):
+    rng = np.random.default_rng(shape[1])
+    assert_backward_agrees(both_backward, rng.normal(size=shape), rng.normal(size=shape) + 1, dtype,
+                           gamma=rng.normal(size=shape[1]), gamma_dtype=FLOAT16)
+
+
+@pytest.mark.parametrize("cols", [2, 7, 100, 1000, 9001])
+@pytest.mark.parametrize("kind", ["far mean", "outlier first", "huge", "tiny", "constant"])
+def test_backward_on_hard_rows(both_backward, cols, kind):
+    rng = np.random.default_rng(2)
+    dy, x = rng.normal(size=(2, 5, cols))
+    eps = 1e-5
+    if kind == "far mean":
+        x = (x + 1e6).astype(np.float32)
+    elif kind == "outlier first":
+        x[:, 0] = 1e4
+    elif kind == "huge":
+        x *= 1e30
+    elif kind == "tiny":
+        x, eps = x * 1e-30, 0.0
+    else:
+        x[:] = 7.7
+    assert_backward_agrees(both_backward, dy, x, eps=eps)
 
 
 def test_vector_add_is_the_same_bit_for_bit():

@@ -115,7 +115,9 @@ def assert_close(results, inputs, dtype=FLOAT, grad_dtype=FLOAT):
         assert np.all(np.abs(decode(dx, dtype) - edx) <= tolerance)
     if dgamma is not None:
         extra = 2.0**-25 if grad_dtype == FLOAT16 else 0
-        assert np.all(np.abs(decode(dgamma, grad_dtype) - edgamma) <= 2e-6 * size_gamma + unit[grad_dtype] * np.abs(edgamma) + extra)
+        # Near the mean, xhat has an error of its own, that of the mean: some 2^-24 deviations.
+        tolerance = 2e-6 * size_gamma + 1e-7 * size_beta + unit[grad_dtype] * np.abs(edgamma) + extra
+        assert np.all(np.abs(decode(dgamma, grad_dtype) - edgamma) <= tolerance)
         assert np.all(np.abs(decode(dbeta, grad_dtype) - edbeta) <= 2e-6 * size_beta + unit[grad_dtype] * np.abs(edbeta) + extra)
 
 
