@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The `cpu` layernorm kernel without a device: every level against long double, and proof that the test can fail."""
+"""The `cpu` layernorm kernels without a device: every level against long double, and proof that the tests can fail."""
 
 from __future__ import annotations
 
@@ -26,81 +26,132 @@ LEVEL_FLAGS = {
 # How the kernel is compiled: see kernels/meson.build.
 KERNEL_FLAGS = ["-std=c++17", "-O1", "-fPIC", "-shared", "-fvisibility=hidden", "-ffp-contract=off", "-fno-math-errno"]
 
-# Each takes away one thing that makes the numbers right.
+# The tests, and the headers that they need.
+PROGRAMS = {
+    "layernorm": ("kernels/test_layernorm.cpp", ["kernels/layernorm"]),
+    "layernorm_backward": ("kernels_backward/test_layernorm_backward.cpp", ["kernels/layernorm", "kernels/layernorm_backward"]),
+}
+
+# Each takes away one thing that makes the numbers right: operator, file, what, what instead.
 MUTATIONS = {
-    "mean-rounded": ("static_cast<float>(mean - static_cast<double>(m))", "0.0f"),
-    "no-pivot-guard": ("(d * d <= kFar * variance) & ", ""),
+    "mean-rounded": ("layernorm", "layernorm_cpu_stats.h", "static_cast<float>(mean - static_cast<double>(m))", "0.0f"),
+    "no-pivot-guard": ("layernorm", "layernorm_cpu_stats.h", "(d * d <= kFar * variance) & ", ""),
     "padding-counted": (
+        "layernorm",
+        "layernorm_cpu_stats.h",
         "keep_first(sub(Element::load_first(x + i, rest), p), rest)",
         "sub(Element::load_first(x + i, rest), p)",
     ),
     "padding-counted-in-long-rows": (
+        "layernorm",
+        "layernorm_cpu_stats.h",
         "keep_first(sub(Element::load_first(x_ + i_, rest), p_), rest)",
         "sub(Element::load_first(x_ + i_, rest), p_)",
+    ),
+    "backward-mean-rounded": ("layernorm_backward", "layernorm_backward_cpu_rows.h", "wide_r = sum_z / count;", "wide_r = 0.0;"),
+    "backward-padding-counted": (
+        "layernorm_backward",
+        "layernorm_backward_cpu_rows.h",
+        "keep_first(mul(sub(Element::load_first(x + k * pitch + i, rest), mean[k]), rstd[k]), rest)",
+        "mul(sub(Element::load_first(x + k * pitch + i, rest), mean[k]), rstd[k])",
+    ),
+    "backward-padding-counted-in-long-rows": (
+        "layernorm_backward",
+        "layernorm_backward_cpu_rows.h",
+        "keep_first(mul(sub(Element::load_first(x + i, rest), mean), rstd), rest)",
+        "mul(sub(Element::load_first(x + i, rest), mean), rstd)",
+    ),
+    "backward-never-in-double": (
+        "layernorm_backward",
+        "layernorm_backward_cpu_rows.h",
+        "return (fabs(sum_z) < 1e37) & (fabs(sum_g) < 1e37) & (fabs(sum_gz) < 1e37);",
+        "return true;",
+    ),
+    "backward-sums-not-cleared": (
+        "layernorm_backward",
+        "layernorm_backward_cpu.cpp",
+        "memset(to_beta_, 0, static_cast<size_t>(cols_) * sizeof(float));",
+        "",
+    ),
+    "backward-end-of-a-line-lost": (
+        "layernorm_backward",
+        "layernorm_backward_cpu.cpp",
+        "memcpy(to_, buffer_, static_cast<size_t>(held_) * sizeof(T));",
+        "",
     ),
 }
 
 
 def binaries() -> list[Path]:
     flags = set(Path("/proc/cpuinfo").read_text().split())
-    level = {file: file.name[len("layernorm.") : -len(".so")] for file in KERNELS.glob("layernorm.*.so")}
-    return sorted(file for file, name in level.items() if LEVEL_FLAGS.get(name, set()) <= flags)
+    files = [file for op in PROGRAMS for file in sorted(KERNELS.glob(f"{op}.*.so"))]
+    return [file for file in files if LEVEL_FLAGS.get(file.name.split(".")[1], set()) <= flags]
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory) -> Path:
-    built = tmp_path_factory.mktemp("kernels") / "test_layernorm"
-    source = HERE / "c" / "kernels" / "test_layernorm.cpp"
-    includes = [f"-I{ROOT / part}" for part in ("csrc/include", "kernels/layernorm")]
-    command = [*embedded.compiler(), "-std=c++17", "-O1", *includes, str(source), "-o", str(built), "-ldl"]
-    subprocess.run(command, check=True, timeout=300)
-    return built
+def programs(tmp_path_factory):
+    """The test program of an operator, built when first asked for."""
+    built: dict[str, Path] = {}
+
+    def program(op: str) -> Path:
+        if op not in built:
+            source, headers = PROGRAMS[op]
+            target = tmp_path_factory.mktemp("kernels") / f"test_{op}"
+            includes = [f"-I{ROOT / part}" for part in ("csrc/include", *headers)]
+            command = [*embedded.compiler(), "-std=c++17", "-O1", *includes, str(HERE / "c" / source), "-o", str(target), "-ldl"]
+            subprocess.run(command, check=True, timeout=300)
+            built[op] = target
+        return built[op]
+
+    return program
 
 
 def run(program: Path, binary: Path) -> subprocess.CompletedProcess:
     return subprocess.run([str(program), str(binary), "--short"], text=True, capture_output=True, timeout=300)
 
 
-def build(folder: Path, old: str = "", new: str = "", *flags: str) -> Path:
+def build(folder: Path, op: str, file: str = "", old: str = "", new: str = "", *flags: str) -> Path:
     """The kernel from a copy of its sources in which `old`, if given, is replaced."""
-    for part in ("kernels/include", "kernels/layernorm"):
+    for part in ("kernels/include", "kernels/layernorm", "kernels/layernorm_backward"):
         shutil.copytree(ROOT / part, folder / part)
     if old:
-        header = folder / "kernels" / "layernorm" / "layernorm_cpu_stats.h"
-        text = header.read_text()
+        changed = folder / "kernels" / op / file
+        text = changed.read_text()
         assert text.count(old) == 1, f"the source no longer says {old!r} once"
-        header.write_text(text.replace(old, new))
-    built = folder / "layernorm.so"
+        changed.write_text(text.replace(old, new))
+    built = folder / f"{op}.so"
     includes = [f"-I{folder / 'kernels/include'}", f"-I{ROOT / 'csrc/include'}"]
-    source = folder / "kernels" / "layernorm" / "layernorm_cpu.cpp"
+    source = folder / "kernels" / op / f"{op}_cpu.cpp"
     command = [*embedded.compiler(), *KERNEL_FLAGS, *flags, *includes, str(source), "-o", str(built)]
     subprocess.run(command, check=True, timeout=300)
     return built
 
 
 def test_every_level_is_built():
-    assert binaries(), f"no layernorm kernels in {KERNELS}"
+    assert {file.name.split(".")[0] for file in binaries()} == set(PROGRAMS), f"kernels are missing in {KERNELS}"
 
 
 @pytest.mark.parametrize("binary", binaries(), ids=lambda file: file.stem)
-def test_layernorm_kernels(program, binary):
-    done = run(program, binary)
+def test_kernels(programs, binary):
+    done = run(programs(binary.name.split(".")[0]), binary)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_portable_body(program, tmp_path):
-    done = run(program, build(tmp_path, "", "", "-DASCEND_CY_SIMD_SCALAR"))
+@pytest.mark.parametrize("op", PROGRAMS)
+def test_portable_body(programs, tmp_path, op):
+    done = run(programs(op), build(tmp_path, op, "", "", "", "-DASCEND_CY_SIMD_SCALAR"))
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("name", MUTATIONS)
-def test_a_wrong_kernel_is_noticed(program, tmp_path, name):
-    done = run(program, build(tmp_path, *MUTATIONS[name]))
+def test_a_wrong_kernel_is_noticed(programs, tmp_path, name):
+    done = run(programs(MUTATIONS[name][0]), build(tmp_path, *MUTATIONS[name]))
     assert done.returncode == 1 and "FAIL" in done.stdout, done.stdout + done.stderr
 
 
-def test_the_baseline_has_no_avx():
-    binary = KERNELS / "layernorm.x86-64-v1.so"
+@pytest.mark.parametrize("op", PROGRAMS)
+def test_the_baseline_has_no_avx(op):
+    binary = KERNELS / f"{op}.x86-64-v1.so"
     if not binary.exists() or not shutil.which("objdump"):
         pytest.skip("needs an x86-64 build and objdump")
     listing = subprocess.run(["objdump", "-d", str(binary)], text=True, capture_output=True, check=True).stdout
