@@ -25,6 +25,7 @@ BROKEN = {
     "copy_not_aligned": ("DataCopy", "dst starts at byte 16 of UB"),
     "count_beyond_tensor": ("Duplicate", "dst covers 260 bytes, its tensor has 256"),
     "stride_beyond_tensor": ("Adds", "src covers 544 bytes, its tensor has 512"),
+    "spreads_too_few": ("Brcb", "src covers 64 bytes, its tensor has 36"),
     "view_beyond_tensor": ("LocalTensor::operator[]", "offset 65 lies beyond the tensor's 64 elements"),
     "index_beyond_tensor": ("LocalTensor::SetValue", "index 64 is not within the tensor's 64 elements"),
     "reads_what_nobody_wrote": ("Adds", "src reads byte 240 of UB, which nobody has written (ErrorRead2"),
@@ -71,6 +72,10 @@ BROKEN = {
     "computes_over_what_is_stored": ("Adds", "HardEvent::MTE3_V is missing"),
     "loads_over_what_is_stored": ("DataCopy", "HardEvent::MTE3_MTE2 is missing"),
     "queue_used_without_dequeue": ("Adds", "HardEvent::MTE2_V is missing"),
+    "loads_overtake_each_other": ("DataCopy", "nothing orders the two (ErrorSync1; PipeBarrier<PIPE_MTE2> is missing)"),
+    "stores_overtake_each_other": ("DataCopyPad", "bytes 124 to 127 of a global memory allocation of 256 bytes, which "
+                                   "DataCopy of pipe MTE3 at line"),
+    "loads_what_it_just_stored": ("DataCopy", "HardEvent::MTE3_MTE2 is missing"),
     "flag_without_wait": ("end of the kernel", "SetFlag<HardEvent::MTE2_V>(0) has no WaitFlag"),
     "wait_without_flag": ("WaitFlag", "HardEvent::MTE2_V id 1, which no SetFlag raised before"),
     "flag_raised_twice": ("SetFlag", "is raised already, since line"),
@@ -140,7 +145,7 @@ def test_every_kernel_is_tried(binary):
 
 
 @pytest.mark.parametrize("kernel", ["legal_automatic_order", "legal_old_bytes", "legal_event_reuse",
-                                    "legal_overlaps", "legal_reduce_destinations"])
+                                    "legal_overlaps", "legal_reduce_destinations", "legal_copies_in_order"])
 def test_legal_patterns_pass(binary, kernel):
     launch(binary, kernel)
 
@@ -158,7 +163,7 @@ def test_the_failing_block_is_named(binary):
         launch(binary, "one_block_fails", blocks=8)
     assert_reported(caught.value, "one_block_fails", 3, "Duplicate", "dst starts at byte 4", LINES["one_block_fails"])
     assert binary.report()["completed"] is False
-    launch(binary, "legal_old_bytes", blocks=8)  # the next launch starts afresh
+    launch(binary, "one_block_fails", blocks=3)  # the next launch starts afresh
     assert binary.report()["completed"] is True
 
 
@@ -180,6 +185,41 @@ def test_a_failure_frees_those_who_wait(sync_binary):
     with pytest.raises(simdriver.KernelViolation) as caught:
         launch(sync_binary, "fails_while_others_wait", blocks=6)
     assert_reported(caught.value, "fails_while_others_wait", 1, "Trap", "stopped itself", LINES["fails_while_others_wait"])
+
+
+# Kernel -> function, and how the two accesses are called.
+RACES = {
+    "cores_store_to_the_same_bytes": ("DataCopy", "writes", "writes", "DataCopy"),
+    "core_loads_what_another_stores": ("DataCopyPad", "reads|writes", "reads|writes", "DataCopyPad"),
+    "core_stores_beside_addition": ("DataCopy", "writes|adds to", "writes|adds to", "DataCopy"),
+    "core_signals_too_early": ("DataCopyPad", "reads|writes", "reads|writes", "DataCopyPad"),
+    "core_uses_a_cell_after_the_round": ("DataCopyPad", "reads|writes", "reads|writes", "DataCopyPad"),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("kernel", RACES)
+def test_cores_that_race_are_named(sync_binary, kernel, threads):
+    """Which of the two accesses comes second, and so is named first, is a matter of the threads."""
+    api, mine, others, other = RACES[kernel]
+    with pytest.raises(simdriver.KernelViolation) as caught:
+        launch(sync_binary, kernel, blocks=4, threads=threads)
+    assert caught.value.code == VECTOR_EXCEPTION
+    found = re.fullmatch(rf"{kernel}: block (\d): {api} at broken_sync_kernels\.cpp:(\d+): (?:src|dst) ({mine}) bytes "
+                         rf"(\d+) to (\d+) of a global memory allocation of 256 bytes, which {other} at line (\d+) of block "
+                         rf"(\d) ({others}), and nothing orders the two cores", str(caught.value))  # fmt: skip
+    assert found, str(caught.value)
+    assert found[1] != found[7] and {found[3], found[8]} != {"reads"} and found[3] + found[8] != "adds toadds to"
+    marked = {n for n, text in enumerate(SYNC_SOURCE.read_text().splitlines(), 1) if text.endswith(f"// BREAKS {kernel}")}
+    assert int(found[2]) in marked or int(found[6]) in marked
+    if kernel == "cores_store_to_the_same_bytes":
+        assert int(found[5]) - int(found[4]) == 3
+
+
+@pytest.mark.parametrize("blocks", [4, 20, 48])
+@pytest.mark.parametrize("kernel", ["legal_shared_memory", "legal_signals"])
+def test_cores_that_share_in_order_pass(sync_binary, kernel, blocks):
+    launch(sync_binary, kernel, blocks=blocks)
 
 
 @pytest.mark.parametrize("blocks", [1, 2, 7, 20, 40, 48])

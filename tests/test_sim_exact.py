@@ -35,6 +35,7 @@ def run():
         binary.launch(name, 1, *buffers, out)
         return out.numpy().view(dtype)
 
+    call.report = binary.report
     return call
 
 
@@ -69,8 +70,26 @@ def test_data_copy_pad(run):
     assert run("pad_narrow_params", a, dtype=f2)[:32].tolist() == [*a[:3], *[9] * 13, *a[3:6], *[9] * 13]
 
 
+def test_data_copy_pad_to_global_memory(run):
+    # The gap of 4 bytes between the blocks, and all behind them, keeps what was there.
+    untouched = np.full(8192, 0xEE, np.uint8).view(f2)
+    out = run("pad_out", HALVES, dtype=f2)
+    assert out[:3].tolist() == HALVES[:3].tolist() and out[5:8].tolist() == HALVES[16:19].tolist()
+    assert (out[3:5] == untouched[3:5]).all() and (out[8:] == untouched[8:]).all()
+
+
+def test_bank_groups(run):
+    """The modelled cycles: 10 repeats that read two sources from one group take 10 cycles more."""
+    cycles = {}
+    for name in ("banks_of_one_group", "banks_of_two_groups"):
+        run(name)
+        cycles[name] = run.report()["cycles"]["V"]
+    assert cycles["banks_of_one_group"] == cycles["banks_of_two_groups"] + 10
+
+
 def test_spreading(run):
     assert (run("brcb_8", HALVES, dtype=f2)[:128] == np.repeat(HALVES[:8], 16)).all()
+    assert (run("brcb_9", HALVES, dtype=f2)[:256] == np.repeat(HALVES[:16], 16)).all()
     out = run("duplicate_strided")
     assert (np.flatnonzero(out) == [*range(8), *range(16, 24), *range(32, 40)]).all() and set(out[out != 0]) == {5}
     assert run("vec_index")[:101].tolist() == [*range(3, 103), 0]

@@ -5,6 +5,8 @@ import importlib.util
 import json
 import os
 import platform
+import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -148,3 +150,80 @@ def test_the_command_compiles_into_the_users_cache(tmp_path, monkeypatch, capsys
     assert command.run(parser.parse_args(["--cann", str(cann.root), "--dry-run", "--op", "vector_add"])) == 0
     compile_line, link_line = capsys.readouterr().out.splitlines()
     assert "--npu-arch=dav-2201" in compile_line and "-m aicorelinux" in link_line
+
+
+def test_the_command_as_users_call_it(tmp_path):
+    """The same from the command line: both families, and a machine without CANN."""
+    pytest.importorskip("ascend_cy")
+    cann = Cann(tmp_path / "cann", "8.5.0")
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("ASCEND")}
+    clean |= {"HOME": str(tmp_path), "ASCEND_CY_CACHE_DIR": str(tmp_path / "cache")}
+
+    main = "from ascend_cy.cli import main; raise SystemExit(main())"
+
+    def call(*words):
+        return subprocess.run([sys.executable, "-c", main, "build-kernels", *words], capture_output=True, text=True,
+                              env=clean, cwd=tmp_path)
+
+    if "no source" in (first := call("--op", "vector_add", "--cann", str(cann.root))).stderr:
+        pytest.skip("the package in use holds no kernel sources")
+    assert (first.returncode, first.stderr) == (0, "")
+    made = call("--cann", str(cann.root), "--soc", "ascend910b", "--soc", "ascend910_93")
+    assert (made.returncode, made.stderr) == (0, "")
+    for family in ("ascend910b", "ascend910_93"):
+        names = {p.name for p in (tmp_path / "cache/kernels" / family).iterdir()}
+        assert {"layernorm.o", "layernorm_backward.o", "vector_add.o"} == names
+    for line in cann.calls()[::2]:  # compiler and linker take turns
+        assert line[0] == "bisheng" and Path(line[line.index("asc") + 1]).is_file()
+    nothing = call("--cann", str(tmp_path / "empty"))
+    assert nothing.returncode != 0 and "no CANN compiler" in nothing.stderr and "Traceback" not in nothing.stderr
+    clean["STAND_IN_FAILS"] = "bisheng"
+    failed = call("--cann", str(cann.root), "--output", str(tmp_path / "other"))
+    assert failed.returncode != 0 and "no such intrinsic" in failed.stderr and "Traceback" not in failed.stderr
+
+
+class TestMesonOptions:
+    """`-Dcann=…`, `-Dcann_root=…` and `-Dnpu_families=…` of a whole configuration."""
+
+    MESON = shutil.which("meson")
+
+    @pytest.fixture(autouse=True)
+    def _needs_meson(self):
+        if self.MESON is None or shutil.which("ninja") is None:
+            pytest.skip("needs meson and ninja")
+
+    def setup(self, folder, *options):
+        clean = {k: v for k, v in os.environ.items() if not k.startswith("ASCEND")} | {"HOME": str(folder.parent)}
+        return subprocess.run([self.MESON, "setup", str(folder), str(ROOT), *options], capture_output=True, text=True,
+                              env=clean)
+
+    def test_enabled_without_cann_is_an_error(self, tmp_path):
+        done = self.setup(tmp_path / "build", "-Dcann=enabled", f"-Dcann_root={tmp_path}")
+        assert done.returncode != 0 and "no CANN compiler" in done.stdout and str(tmp_path) in done.stdout
+
+    @pytest.mark.parametrize("cann", ["auto", "disabled"])
+    def test_without_kernels_for_npus(self, tmp_path, cann):
+        root = tmp_path if cann == "auto" else Cann(tmp_path / "cann").root
+        done = self.setup(tmp_path / "build", f"-Dcann={cann}", f"-Dcann_root={root}")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert re.search(r"NPU kernels\s*: no", done.stdout)
+        plan = json.loads((tmp_path / "build/meson-info/intro-install_plan.json").read_text())
+        assert not [f for part in plan.values() for f in part if f.endswith(".o")]
+
+    @pytest.mark.parametrize("cann", ["auto", "enabled"])
+    def test_kernels_for_both_families(self, tmp_path, cann):
+        stand_in = Cann(tmp_path / "cann", "8.5.0")
+        build = tmp_path / "build"
+        done = self.setup(build, f"-Dcann={cann}", f"-Dcann_root={stand_in.root}", "-Dnpu_families=ascend910b,ascend910_93")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert re.search(r"NPU kernels\s*: ascend910b, ascend910_93", done.stdout)
+        operators = ("layernorm", "layernorm_backward", "vector_add")
+        files = [f"csrc/ascendc/npu/{family}/{op}.o" for family in ("ascend910b", "ascend910_93") for op in operators]
+        subprocess.run(["ninja", "-C", str(build), *files], check=True, capture_output=True)
+        assert all((build / f).read_text() == "made by ld.lld" for f in files)
+        plan = json.loads((build / "meson-info/intro-install_plan.json").read_text())
+        places = {d["destination"] for part in plan.values() for f, d in part.items() if f.endswith(".o")}
+        wanted = {f"ascend_cy/kernels/{family}/{op}.o" for family in ("ascend910b", "ascend910_93") for op in operators}
+        assert {"/".join(Path(p).parts[-4:]) for p in places} == wanted
+        sources = {word for call in stand_in.calls() if call[0] == "bisheng" for word in call if word.endswith(".cpp")}
+        assert {(build / s).resolve() for s in sources} == {ROOT / "kernels" / op / f"{op}.cpp" for op in operators}

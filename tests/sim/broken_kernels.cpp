@@ -76,6 +76,13 @@ extern "C" __global__ __aicore__ void stride_beyond_tensor(GM_ADDR x, GM_ADDR y)
     Adds(a, a, 1.0f, static_cast<uint64_t>(64), 2, UnaryRepeatParams{1, 1, 8, 9}); // BREAKS stride_beyond_tensor
 }
 
+extern "C" __global__ __aicore__ void spreads_too_few(GM_ADDR x, GM_ADDR y)
+{
+    LocalTensor<float> nine = At(0, 9);
+    Duplicate(At(0), 1.0f, 64);
+    Brcb(At(256, 128), nine, 2, BrcbRepeatParams{1, 8}); // BREAKS spreads_too_few
+}
+
 extern "C" __global__ __aicore__ void view_beyond_tensor(GM_ADDR x, GM_ADDR y)
 {
     LocalTensor<float> a = At(0);
@@ -465,6 +472,33 @@ extern "C" __global__ __aicore__ void flag_of_the_other_core(GM_ADDR x, GM_ADDR 
     SetFlag<HardEvent::MTE1_M>(EVENT_ID0); // BREAKS flag_of_the_other_core
 }
 
+// Two copies of one pipe may overtake each other.
+extern "C" __global__ __aicore__ void loads_overtake_each_other(GM_ADDR x, GM_ADDR y)
+{
+    LocalTensor<float> a = At(0);
+    DataCopy(a, Global(x), 64);
+    DataCopy(a[56], Global(x), 8); // BREAKS loads_overtake_each_other
+}
+
+extern "C" __global__ __aicore__ void stores_overtake_each_other(GM_ADDR x, GM_ADDR y)
+{
+    LocalTensor<float> a = At(0);
+    Duplicate(a, 1.0f, 32);
+    Duplicate(a[32], 2.0f, 32);
+    PipeBarrier<PIPE_ALL>();
+    DataCopy(Global(y), a, 32);
+    DataCopyPad(Global(y)[31], a[32], DataCopyExtParams{1, 8, 0, 0, 0}); // BREAKS stores_overtake_each_other
+}
+
+extern "C" __global__ __aicore__ void loads_what_it_just_stored(GM_ADDR x, GM_ADDR y)
+{
+    LocalTensor<float> a = At(0);
+    Duplicate(a, 1.0f, 64);
+    PipeBarrier<PIPE_ALL>();
+    DataCopy(Global(y), a, 64);
+    DataCopy(At(256), Global(y)[32], 8); // BREAKS loads_what_it_just_stored
+}
+
 extern "C" __global__ __aicore__ void barrier_of_the_scalar_unit(GM_ADDR x, GM_ADDR y)
 {
     PipeBarrier<PIPE_S>(); // BREAKS barrier_of_the_scalar_unit
@@ -569,6 +603,36 @@ extern "C" __global__ __aicore__ void legal_event_reuse(GM_ADDR x, GM_ADDR y)
         SetFlag<HardEvent::V_MTE2>(done);
         WaitFlag<HardEvent::V_MTE2>(done);
     }
+}
+
+// Copies onto the same bytes, in order: by a barrier, by flags there and back, by addition; and copies side by side.
+extern "C" __global__ __aicore__ void legal_copies_in_order(GM_ADDR x, GM_ADDR y)
+{
+    LocalTensor<float> a = At(0);
+    LocalTensor<float> b = At(256);
+    Duplicate(b, 1.0f, 64);
+    DataCopy(a, Global(x), 32);
+    DataCopy(a[32], Global(x), 32);
+    PipeBarrier<PIPE_MTE2>();
+    DataCopy(a, Global(x), 64);
+    SetFlag<HardEvent::MTE2_V>(0);
+    WaitFlag<HardEvent::MTE2_V>(0);
+    Adds(b, a, 1.0f, 64);
+    SetFlag<HardEvent::V_MTE2>(0);
+    WaitFlag<HardEvent::V_MTE2>(0);
+    DataCopy(a, Global(x), 64);
+    SetFlag<HardEvent::V_MTE3>(0);
+    WaitFlag<HardEvent::V_MTE3>(0);
+    DataCopyPad(Global(y), b, DataCopyExtParams{1, 4, 0, 0, 0});
+    DataCopyPad(Global(y)[1], b, DataCopyExtParams{1, 4, 0, 0, 0});
+    PipeBarrier<PIPE_MTE3>();
+    SetAtomicAdd<float>();
+    DataCopy(Global(y), b, 64);
+    DataCopy(Global(y), b, 64);
+    SetAtomicNone();
+    SetFlag<HardEvent::MTE3_MTE2>(0);
+    WaitFlag<HardEvent::MTE3_MTE2>(0);
+    DataCopy(At(512), Global(y), 64);
 }
 
 // Destinations of reductions stand at any element; one value a repeat may go to the same place.

@@ -30,6 +30,138 @@ extern "C" __global__ __aicore__ void fails_while_others_wait(GM_ADDR x, GM_ADDR
     SyncAll();
 }
 
+// ---- the same bytes of global memory, from two cores with nothing between them -------------------------------------
+
+namespace {
+
+struct Numbers {
+    LocalTensor<float> local;
+    GlobalTensor<float> x, y;
+    __aicore__ inline Numbers(GM_ADDR first, GM_ADDR second) : local(TPosition::VECCALC, 0, 64)
+    {
+        x.SetGlobalBuffer((__gm__ float *)first, 64);
+        y.SetGlobalBuffer((__gm__ float *)second, 64);
+        Duplicate(local, static_cast<float>(GetBlockIdx() + 1), 64);
+        PipeBarrier<PIPE_ALL>();
+    }
+};
+
+const DataCopyExtParams kOne{1, 4, 0, 0, 0};
+
+} // namespace
+
+extern "C" __global__ __aicore__ void cores_store_to_the_same_bytes(GM_ADDR x, GM_ADDR y)
+{
+    Numbers n(x, y);
+    DataCopy(n.y[GetBlockIdx() * 7], n.local, 8); // BREAKS cores_store_to_the_same_bytes
+}
+
+extern "C" __global__ __aicore__ void core_loads_what_another_stores(GM_ADDR x, GM_ADDR y)
+{
+    Numbers n(x, y);
+    DataCopyPad(n.y[GetBlockIdx()], n.local, kOne);
+    PipeBarrier<PIPE_ALL>();
+    DataCopyPad(n.local, n.y[(GetBlockIdx() + 1) % GetBlockNum()], kOne, DataCopyPadExtParams<float>{}); // BREAKS core_loads_what_another_stores
+}
+
+extern "C" __global__ __aicore__ void core_stores_beside_addition(GM_ADDR x, GM_ADDR y)
+{
+    Numbers n(x, y);
+    if (GetBlockIdx() != 0) {
+        SetAtomicAdd<float>();
+    }
+    DataCopy(n.y, n.local, 8); // BREAKS core_stores_beside_addition
+}
+
+extern "C" __global__ __aicore__ void core_signals_too_early(GM_ADDR x, GM_ADDR y)
+{
+    Numbers n(x, y);
+    GlobalTensor<int32_t> flags;
+    flags.SetGlobalBuffer((__gm__ int32_t *)x);
+    LocalTensor<int32_t> ub(TPosition::VECCALC, 1024, 64);
+    if (GetBlockIdx() == 0) {
+        IBSet(flags, ub, 0, 0);
+        DataCopyPad(n.y, n.local, kOne); // BREAKS core_signals_too_early
+    } else if (GetBlockIdx() == 1) {
+        IBWait(flags, ub, 0, 0);
+        DataCopyPad(n.local, n.y, kOne, DataCopyPadExtParams<float>{}); // BREAKS core_signals_too_early
+    }
+}
+
+extern "C" __global__ __aicore__ void core_uses_a_cell_after_the_round(GM_ADDR x, GM_ADDR y)
+{
+    Numbers n(x, y);
+    DataCopyPad(n.y[GetBlockIdx()], n.local, kOne);
+    SyncAll();
+    DataCopyPad(n.local, n.y[(GetBlockIdx() + 1) % GetBlockNum()], kOne, DataCopyPadExtParams<float>{}); // BREAKS core_uses_a_cell_after_the_round
+    PipeBarrier<PIPE_ALL>();
+    Adds(n.local, n.local, 0.5f, 1);
+    PipeBarrier<PIPE_ALL>();
+    DataCopyPad(n.y[GetBlockIdx()], n.local, kOne); // BREAKS core_uses_a_cell_after_the_round
+}
+
+// ---- and legal ------------------------------------------------------------------------------------------------------
+
+// Neighbours to the byte, additions to one place, loads of what all load, and rounds between barriers.
+extern "C" __global__ __aicore__ void legal_shared_memory(GM_ADDR x, GM_ADDR y)
+{
+    Numbers n(x, y);
+    const int64_t self = GetBlockIdx();
+    for (int round = 0; round < 3; ++round) {
+        DataCopyPad(n.y[self], n.local, kOne);
+        SyncAll();
+        LocalTensor<float> all(TPosition::VECCALC, 256, 64);
+        DataCopyPad(all, n.y, DataCopyExtParams{1, 4 * static_cast<uint32_t>(GetBlockNum()), 0, 0, 0},
+                    DataCopyPadExtParams<float>{});
+        SyncAll();
+    }
+    SetAtomicAdd<float>();
+    DataCopy(n.x, n.local, 64);
+    SetAtomicNone();
+    SyncAll();
+    if (self == 0) {
+        DataCopy(n.y, n.local, 64);
+    }
+    SyncAll();
+    // The same bytes from all.
+    Duplicate(n.local, 3.0f, 64);
+    PipeBarrier<PIPE_ALL>();
+    DataCopy(n.y[8], n.local, 40);
+    DataCopyPad(n.y[17], n.local, kOne);
+}
+
+// One core tells the next by a flag, by a pair, by a scalar store that the other polls.
+extern "C" __global__ __aicore__ void legal_signals(GM_ADDR x, GM_ADDR y)
+{
+    Numbers n(x, y);
+    GlobalTensor<int32_t> flags;
+    flags.SetGlobalBuffer((__gm__ int32_t *)x);
+    LocalTensor<int32_t> ub(TPosition::VECCALC, 1024, 64);
+    const int64_t self = GetBlockIdx();
+    if (self == 0) {
+        DataCopyPad(n.y[1], n.local, kOne);
+        IBSet(flags[32], ub, 0, 0);
+    } else if (self == 1) {
+        IBWait(flags[32], ub, 0, 0);
+        DataCopyPad(n.local, n.y[1], kOne, DataCopyPadExtParams<float>{});
+        PipeBarrier<PIPE_ALL>();
+        DataCopyPad(n.y[1], n.local, kOne);
+        PipeBarrier<PIPE_ALL>();
+        WriteGmByPassDCache(flags.GetPhyAddr(0), 1);
+    } else if (self == 2) {
+        while (ReadGmByPassDCache(flags.GetPhyAddr(0)) == 0) {
+        }
+        DataCopyPad(n.local, n.y[1], kOne, DataCopyPadExtParams<float>{});
+        PipeBarrier<PIPE_ALL>();
+        n.y.SetValue(1, 5.0f);
+        flags.SetValue(16, 1);
+    } else {
+        while (flags.GetValue(16) == 0) {
+        }
+        DataCopyPad(n.local, n.y[1], kOne, DataCopyPadExtParams<float>{});
+    }
+}
+
 // Every block adds its number, all wait, every block reads the sum.
 extern "C" __global__ __aicore__ void sum_of_all(GM_ADDR x, GM_ADDR y)
 {

@@ -114,6 +114,15 @@ extern "C" __global__ __aicore__ void pad_gaps(GM_ADDR x, GM_ADDR y, GM_ADDR z, 
     t.Store();
 }
 
+// To global memory only the elements go, however full the blocks are.
+extern "C" __global__ __aicore__ void pad_out(GM_ADDR x, GM_ADDR y, GM_ADDR z, GM_ADDR out)
+{
+    Case<half> t(x, y, z, out);
+    GlobalTensor<half> gm;
+    gm.SetGlobalBuffer((__gm__ half *)out);
+    DataCopyPad(gm, t.a, DataCopyExtParams{2, 6, 0, 4, 0});
+}
+
 extern "C" __global__ __aicore__ void pad_narrow_params(GM_ADDR x, GM_ADDR y, GM_ADDR z, GM_ADDR out)
 {
     Case<half> t(x, y, z, out);
@@ -127,6 +136,14 @@ extern "C" __global__ __aicore__ void brcb_8(GM_ADDR x, GM_ADDR y, GM_ADDR z, GM
 {
     Case<half> t(x, y, z, out);
     Brcb(t.d, t.a, 1, BrcbRepeatParams{1, 8});
+    t.Store();
+}
+
+// 9 rows need 2 repeats, and a source of 16.
+extern "C" __global__ __aicore__ void brcb_9(GM_ADDR x, GM_ADDR y, GM_ADDR z, GM_ADDR out)
+{
+    Case<half> t(x, y, z, out);
+    Brcb(t.d, LocalTensor<half>(TPosition::VECCALC, 0, 16), 2, BrcbRepeatParams{1, 8});
     t.Store();
 }
 
@@ -470,4 +487,21 @@ extern "C" __global__ __aicore__ void copy_strided(GM_ADDR x, GM_ADDR y, GM_ADDR
     Case<float> t(x, y, z, out);
     Copy(t.d, t.a, static_cast<uint64_t>(64), 2, CopyRepeatParams{2, 1, 16, 8});
     t.Store();
+}
+
+// Sources in one group of banks, and in two.
+extern "C" __global__ __aicore__ void banks_of_one_group(GM_ADDR x, GM_ADDR y, GM_ADDR z, GM_ADDR out)
+{
+    LocalTensor<float> a(TPosition::VECCALC, 0x10020, 640), b(TPosition::VECCALC, 0x20020, 640);
+    Duplicate(a, 1.0f, 640);
+    Duplicate(b, 2.0f, 640);
+    Add(LocalTensor<float>(TPosition::VECCALC, 0, 640), a, b, 640);
+}
+
+extern "C" __global__ __aicore__ void banks_of_two_groups(GM_ADDR x, GM_ADDR y, GM_ADDR z, GM_ADDR out)
+{
+    LocalTensor<float> a(TPosition::VECCALC, 0x10020, 640), b(TPosition::VECCALC, 0x10000 + 2560 + 512, 640);
+    Duplicate(a, 1.0f, 640);
+    Duplicate(b, 2.0f, 640);
+    Add(LocalTensor<float>(TPosition::VECCALC, 0, 640), a, b, 640);
 }

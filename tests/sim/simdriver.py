@@ -66,7 +66,7 @@ def _runtime_objects(flags: list[str]) -> list[str]:
     sources = sorted((INCLUDE_ASCENDC / "runtime").glob("*.cpp"))
     objects = []
     for source in sources:
-        target = cache_dir() / f"{source.stem}-{_digest(_headers_digest(), *flags)}.o"
+        target = cache_dir() / f"{source.stem}-{_digest(_headers_digest(), str(compiler()), *flags)}.o"
         if not target.exists():
             partial = target.with_suffix(f".{os.getpid()}.o")
             _run([compiler(), *flags, "-c", str(source), "-o", str(partial)])
@@ -83,7 +83,7 @@ def build(source: Path, *, flags: tuple[str, ...] = (), include: tuple[Path, ...
     """
     source = Path(source).resolve()
     texts = [p.read_text() for p in [*sorted(source.parent.glob("*.h")), *neighbours]]
-    key = _digest(source.read_text(), str(source), *texts, _headers_digest(), *flags,
+    key = _digest(source.read_text(), str(source), *texts, _headers_digest(), str(compiler()), *flags,
                   (ROOT / "ascend_cy/_kernel_entries.py").read_text())
     output = cache_dir() / f"{source.stem}-{key}.so"
     if output.exists():

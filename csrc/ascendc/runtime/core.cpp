@@ -105,6 +105,9 @@ void Core::Enter(Launch &launch, CoreKind kind, uint32_t block, const ascend_ker
     for (auto &event : flags_) {
         std::fill(std::begin(event), std::end(event), EventFlag{});
     }
+    stores_.clear();
+    core_clock_.clear();
+    epoch_ = 0;
     // Numbers go on from block to block, so that the histories need no clearing: all that came before is done.
     JoinPipes();
     Seq highest = 0;
@@ -123,6 +126,7 @@ void Core::Enter(Launch &launch, CoreKind kind, uint32_t block, const ascend_ker
     }
     if (restart) {
         std::fill(std::begin(clocks_), std::end(clocks_), Clock{});
+        std::fill(std::begin(finished_), std::end(finished_), 0);
     }
     current_ = this;
 }
@@ -271,6 +275,12 @@ void Core::CheckedWrite(const uint8_t *address, uint32_t length, const char *ope
             Unordered(memory, offset, length, operand, "writes", pipe, seq, "reads");
         }
     }
+    // Copies of one pipe start in order, but may overtake each other. The compiler orders those of V.
+    if (pipe_ == Pipe::MTE2) {
+        if (const Seq seq = memory.WriterBetween(pipe_, finished_[Index(pipe_)], seq_, offset, length)) {
+            Unordered(memory, offset, length, operand, "writes", pipe_, seq, "writes");
+        }
+    }
     memory.MarkWritten(offset, length);
     memory.RecordWrite(pipe_, seq_, offset, length);
 }
@@ -280,6 +290,12 @@ void Core::Unordered(LocalMemory &memory, uint32_t offset, uint32_t length, cons
 {
     const Issued &earlier = recent_[Index(other)][static_cast<uint32_t>(seq) % kRecent];
     const bool remembered = clocks_[Index(other)].known[Index(other)] - seq < static_cast<Seq>(kRecent);
+    if (other == pipe_) {
+        Fail("%s writes bytes %u to %u of %s, which %s of pipe %s%s%d writes, and nothing orders the two "
+             "(ErrorSync1; PipeBarrier<PIPE_%s> is missing)",
+             operand, offset, offset + length - 1, memory.name(), remembered ? earlier.api : "an earlier instruction",
+             NameOf(other), remembered ? " at line " : " number ", remembered ? earlier.where.line : seq, NameOf(other));
+    }
     Fail("%s %s bytes %u to %u of %s, which %s of pipe %s%s%d %s, and nothing orders pipe %s after it "
          "(%s; HardEvent::%s_%s is missing)",
          operand, verb, offset, offset + length - 1, memory.name(), remembered ? earlier.api : "an earlier instruction",
@@ -355,6 +371,127 @@ void Core::CheckGlobal(const void *address, uint64_t length, const char *operand
     known_[next_known_++ % 4] = Known{static_cast<const uint8_t *>(base), size};
 }
 
+std::mutex *Core::SharedMutex()
+{
+    return launch_->total() > 1 ? &launch_->races().mutex() : nullptr;
+}
+
+void Core::EnterAccess(Pipe pipe, uint64_t start, uint64_t end, Touch touch, const char *operand, const uint8_t *data,
+                       std::unique_lock<std::mutex> &lock)
+{
+    const Access access{instance, epoch_, touch, pipe == Pipe::S, where_.line, api_};
+    const Races::Conflict conflict = launch_->races().Enter(start, end, access, core_clock_, data);
+    if (!conflict.found) {
+        return;
+    }
+    lock.unlock();
+    static const char *const verbs[] = {"reads", "writes", "adds to"};
+    char place[160];
+    DescribeGlobal(conflict.start, conflict.end, place, sizeof(place));
+    Fail("%s %s %s, which %s at line %d of block %u %s, and nothing orders the two cores", operand,
+         verbs[static_cast<int>(touch)], place, conflict.other.api, conflict.other.line,
+         launch_->GroupOf(conflict.other.core), verbs[static_cast<int>(conflict.other.touch)]);
+}
+
+// Stores of pipe MTE3 may overtake each other, and loads of MTE2 may overtake stores. Storing the same bytes again, as at
+// the end of tiles that are moved back to fit, does no harm in either order.
+void Core::CompareStores(Pipe pipe, uint64_t start, uint64_t end, Touch touch, const char *operand, const uint8_t *data)
+{
+    const bool store = touch != Touch::kRead;
+    const Seq done = store ? finished_[Index(Pipe::MTE3)] : clocks_[Index(Pipe::MTE2)].known[Index(Pipe::MTE3)];
+    auto at = stores_.upper_bound(start);
+    if (at != stores_.begin() && std::prev(at)->second.end > start) {
+        --at;
+    }
+    while (at != stores_.end() && at->first < end) {
+        const uint64_t old_start = at->first;
+        const GlobalStore old = at->second;
+        const uint64_t first = std::max(start, old_start);
+        const uint64_t last = std::min(end, old.end);
+        const auto same = [&] {
+            return touch == Touch::kWrite && !old.atomic && data != nullptr &&
+                   std::memcmp(reinterpret_cast<const void *>(first), data + (first - start), last - first) == 0;
+        };
+        if (old.seq > done && old.seq != seq_ && !(touch == Touch::kAtomic && old.atomic) && !same()) {
+            char place[160];
+            DescribeGlobal(first, last, place, sizeof(place));
+            Fail("%s %s %s, which %s of pipe MTE3 at line %d writes, and nothing orders %s (%s is missing)", operand,
+                 store ? "writes" : "reads", place, old.by.api, old.by.where.line,
+                 store ? "the two" : "pipe MTE2 after it",
+                 store ? "ErrorSync1; PipeBarrier<PIPE_MTE3>" : "ErrorSync2; HardEvent::MTE3_MTE2");
+        }
+        if (!store) {
+            ++at;
+            continue;
+        }
+        at = stores_.erase(at);
+        if (old_start < start) {
+            stores_.emplace(old_start, GlobalStore{start, old.seq, old.atomic, old.by});
+        }
+        if (old.end > end) {
+            stores_.emplace(end, GlobalStore{old.end, old.seq, old.atomic, old.by});
+        }
+    }
+    if (store && pipe == Pipe::MTE3) {
+        stores_.emplace(start, GlobalStore{end, seq_, touch == Touch::kAtomic, Issued{api_, where_}});
+        if (stores_.size() > 1024) {
+            const Seq known = std::min(finished_[Index(Pipe::MTE3)], clocks_[Index(Pipe::MTE2)].known[Index(Pipe::MTE3)]);
+            for (auto it = stores_.begin(); it != stores_.end();) {
+                it = it->second.seq <= known ? stores_.erase(it) : std::next(it);
+            }
+        }
+    }
+}
+
+void Core::DescribeGlobal(uint64_t start, uint64_t end, char *text, size_t capacity) const
+{
+    void *base = nullptr;
+    size_t size = 0;
+    const auto *address = reinterpret_cast<const void *>(start);
+    if (services_->find_allocation == nullptr || services_->find_allocation(services_, address, &base, &size) == 0) {
+        std::snprintf(text, capacity, "%llu bytes of global memory at %p", static_cast<unsigned long long>(end - start),
+                      address);
+        return;
+    }
+    const uint64_t offset = start - reinterpret_cast<uintptr_t>(base);
+    std::snprintf(text, capacity, "bytes %llu to %llu of a global memory allocation of %llu bytes",
+                  static_cast<unsigned long long>(offset), static_cast<unsigned long long>(offset + (end - start) - 1),
+                  static_cast<unsigned long long>(size));
+}
+
+void Core::Release(CoreClock &clock)
+{
+    if (!checks_) {
+        return;
+    }
+    if (core_clock_.empty()) {
+        core_clock_.resize(launch_->total());
+    }
+    core_clock_[instance] = ++epoch_;
+    JoinClock(clock, core_clock_);
+}
+
+void Core::Acquire(const CoreClock &clock)
+{
+    if (checks_ && !clock.empty()) {
+        JoinClock(core_clock_, clock);
+    }
+}
+
+void Core::AcquireLine(const void *address)
+{
+    if (checks_ && launch_->total() > 1) {
+        launch_->AcquireLine(*this, address);
+    }
+}
+
+void Core::ReleaseLine(const void *address)
+{
+    if (checks_ && launch_->total() > 1) {
+        launch_->ReleaseLine(*this, address);
+    }
+}
+
 bool Core::HasPipe(Pipe pipe) const
 {
     const bool vector = pipe == Pipe::V;
@@ -412,9 +549,11 @@ void Core::Barrier(pipe_t pipe, Where where)
     if (pipe != PIPE_FIX && pipe > PIPE_MTE3) {
         Fail("pipe %d does not exist on this chip", static_cast<int>(pipe));
     }
-    if (!HasPipe(pipe == PIPE_FIX ? Pipe::FIX : kMap[pipe])) {
-        Fail("this core has no pipe %s", NameOf(pipe == PIPE_FIX ? Pipe::FIX : kMap[pipe]));
+    const Pipe which = pipe == PIPE_FIX ? Pipe::FIX : kMap[pipe];
+    if (!HasPipe(which)) {
+        Fail("this core has no pipe %s", NameOf(which));
     }
+    Finished(Index(which), clocks_[Index(which)]);
 }
 
 void Core::JoinPipes()

@@ -198,13 +198,17 @@ void Launch::Barrier(Core &core, Group group)
     std::unique_lock<std::mutex> lock(mutex_);
     Rendezvous &meeting = rendezvous_[static_cast<int>(group)];
     const uint64_t generation = meeting.generation;
+    core.Release(meeting.gathered);
     if (++meeting.arrived == Members(group)) {
         meeting.arrived = 0;
         ++meeting.generation;
+        meeting.released = std::exchange(meeting.gathered, {});
         Changed();
-        return;
+    } else {
+        WaitFor(core, lock, [&] { return meeting.generation != generation; });
     }
-    WaitFor(core, lock, [&] { return meeting.generation != generation; });
+    // The next generation cannot end before this core arrives again.
+    core.Acquire(meeting.released);
 }
 
 void Launch::CrossSet(Core &core, int mode, int flag)
@@ -215,6 +219,8 @@ void Launch::CrossSet(Core &core, int mode, int flag)
     // Raises the flag of every core of `kind` in the scope once all senders of the scope have set it.
     const auto arrive = [&](uint32_t scope, CoreKind senders, uint32_t needed, CoreKind receivers) {
         const auto key = std::make_tuple(mode, flag, scope, senders);
+        CoreClock &sent = set_clocks_[key];
+        core.Release(sent);
         if (++sets_[key] % needed != 0) {
             return;
         }
@@ -224,6 +230,7 @@ void Launch::CrossSet(Core &core, int mode, int flag)
                 if (++raised > 15) {
                     core.Fail("flag %d was set more than 15 times without a wait", flag);
                 }
+                JoinClock(flag_clocks_[{flag, i}], sent);
             }
         }
         Changed();
@@ -254,11 +261,13 @@ void Launch::CrossWait(Core &core, int, int flag)
     };
     WaitFor(core, lock, [&] { return raised() != nullptr; });
     --*raised();
+    core.Acquire(flag_clocks_[{flag, core.instance}]);
 }
 
-void Launch::Signal(const Key &key)
+void Launch::Signal(Core &core, const Key &key)
 {
     std::lock_guard<std::mutex> lock(mutex_);
+    core.Release(signal_clocks_[key]);
     ++signals_[key];
     Changed();
 }
@@ -268,11 +277,13 @@ void Launch::AwaitSignal(Core &core, const Key &key)
     std::unique_lock<std::mutex> lock(mutex_);
     WaitFor(core, lock, [&] { return signals_[key] != 0; });
     --signals_[key];
+    core.Acquire(signal_clocks_[key]);
 }
 
-uint64_t Launch::Arrive(const Key &key)
+uint64_t Launch::Arrive(Core &core, const Key &key)
 {
     std::lock_guard<std::mutex> lock(mutex_);
+    core.Release(signal_clocks_[key]);
     const uint64_t count = ++signals_[key];
     Changed();
     return count;
@@ -282,6 +293,34 @@ void Launch::AwaitCount(Core &core, const Key &key, uint64_t count)
 {
     std::unique_lock<std::mutex> lock(mutex_);
     WaitFor(core, lock, [&] { return signals_[key] >= count; });
+    core.Acquire(signal_clocks_[key]);
+}
+
+namespace {
+// Caches exchange lines of 64 bytes.
+uint64_t LineOf(const void *address)
+{
+    return reinterpret_cast<uintptr_t>(address) / 64;
+}
+} // namespace
+
+void Launch::ReleaseLine(Core &core, const void *address)
+{
+    std::lock_guard<std::mutex> lock(mutex_);
+    lines_used_.store(true, std::memory_order_relaxed);
+    core.Release(line_clocks_[LineOf(address)]);
+}
+
+void Launch::AcquireLine(Core &core, const void *address)
+{
+    if (!lines_used_.load(std::memory_order_relaxed)) {
+        return;
+    }
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = line_clocks_.find(LineOf(address));
+    if (found != line_clocks_.end()) {
+        core.Acquire(found->second);
+    }
 }
 
 namespace {

@@ -9,6 +9,7 @@
 #include <cstdarg>
 
 #include "memory.h"
+#include "races.h"
 
 #include "ascend_cy/kernel_abi.h"
 
@@ -133,6 +134,19 @@ public:
     void ScalarWrite(const void *address, uint32_t length);
     // Global memory.
     void CheckGlobal(const void *address, uint64_t length, const char *operand);
+    // One burst from (to) global memory, after CheckGlobal: enters it into the books, then calls `copy`. Cores that
+    // conflict are found here; `data` is what a store is about to write, or nullptr.
+    template <class Copy>
+    void LoadGlobal(Pipe pipe, const void *address, uint64_t length, const char *operand, Copy copy)
+    {
+        TouchGlobal(pipe, address, length, Touch::kRead, operand, nullptr, copy);
+    }
+    template <class Copy>
+    void StoreGlobal(Pipe pipe, const void *address, uint64_t length, Touch touch, const char *operand, const void *data,
+                     Copy copy)
+    {
+        TouchGlobal(pipe, address, length, touch, operand, static_cast<const uint8_t *>(data), copy);
+    }
     void CountGlobal(Pipe pipe, uint64_t length, bool write)
     {
         counters_.bytes[Index(pipe)] += length;
@@ -149,15 +163,27 @@ public:
         clock.Join(clocks_[Index(Pipe::S)]);
         return clock;
     }
-    void Join(Pipe pipe, const Clock &clock) { clocks_[Index(pipe)].Join(clock); }
+    void Join(Pipe pipe, const Clock &clock)
+    {
+        Finished(Index(pipe), clock);
+        clocks_[Index(pipe)].Join(clock);
+    }
     void JoinAll(const Clock &clock)
     {
-        for (Clock &own : clocks_) {
-            own.Join(clock);
+        for (int i = 0; i < kPipes; ++i) {
+            Finished(i, clock);
+            clocks_[i].Join(clock);
         }
     }
     // Every pipe waits for every other.
     void JoinPipes();
+
+    // Hands all that this core did so far to `clock`, for who waits for it (takes over what `clock` knows).
+    void Release(CoreClock &clock);
+    void Acquire(const CoreClock &clock);
+    // A load (store) of the scalar unit: it sees what cores did before they stored to the line (tells what this one did).
+    void AcquireLine(const void *address);
+    void ReleaseLine(const void *address);
 
     // --- memories
     LocalMemory &memory(Mem which);
@@ -228,13 +254,42 @@ private:
     {
         pipe_ = pipe;
         Clock &clock = clocks_[Index(pipe)];
+        Finished(Index(pipe), clocks_[Index(Pipe::S)]);
         clock.Join(clocks_[Index(Pipe::S)]);
         seq_ = ++clock.known[Index(pipe)];
         recent_[Index(pipe)][static_cast<uint32_t>(seq_) % kRecent] = Issued{api_, where_};
         ++counters_.instructions[Index(pipe)];
         CountApi();
     }
+    // A pipe that waits for `clock` sees its own instructions up to there finished, and not just issued.
+    void Finished(int pipe, const Clock &clock) { finished_[pipe] = std::max(finished_[pipe], clock.known[pipe]); }
     void CountApi();
+    template <class Copy>
+    void TouchGlobal(Pipe pipe, const void *address, uint64_t length, Touch touch, const char *operand,
+                     const uint8_t *data, Copy copy)
+    {
+        if (!checks_) {
+            copy();
+            return;
+        }
+        const auto start = reinterpret_cast<uintptr_t>(address);
+        if (pipe == Pipe::MTE2 || pipe == Pipe::MTE3) {
+            CompareStores(pipe, start, start + length, touch, operand, data);
+        }
+        if (std::mutex *mutex = SharedMutex()) {
+            std::unique_lock<std::mutex> lock(*mutex);
+            EnterAccess(pipe, start, start + length, touch, operand, data, lock);
+            copy();
+        } else {
+            copy();
+        }
+    }
+    // Of the launch's books, or nullptr for a core that is alone.
+    std::mutex *SharedMutex();
+    void EnterAccess(Pipe pipe, uint64_t start, uint64_t end, Touch touch, const char *operand, const uint8_t *data,
+                     std::unique_lock<std::mutex> &lock);
+    void CompareStores(Pipe pipe, uint64_t start, uint64_t end, Touch touch, const char *operand, const uint8_t *data);
+    void DescribeGlobal(uint64_t start, uint64_t end, char *text, size_t capacity) const;
     void CheckedRead(const uint8_t *address, uint32_t length, const char *operand, uint32_t grain = 1);
     void CheckedWrite(const uint8_t *address, uint32_t length, const char *operand);
     LocalMemory &Locate(const uint8_t *address, uint32_t length, const char *operand);
@@ -253,6 +308,16 @@ private:
     bool checks_ = true;
     bool stopping_ = false;
     Clock clocks_[kPipes];
+    Seq finished_[kPipes] = {}; // a pipe's own last instruction that is certainly done when the next one starts
+    struct GlobalStore {
+        uint64_t end;
+        Seq seq;
+        bool atomic;
+        Issued by;
+    };
+    std::map<uint64_t, GlobalStore> stores_; // of pipe MTE3, by the first byte; they do not overlap
+    CoreClock core_clock_;
+    uint32_t epoch_ = 0; // releases of this core
     EventFlag flags_[static_cast<int>(HardEvent::MAX)][8];
     Issued recent_[kPipes][kRecent];
     std::vector<LocalMemory> memories_;

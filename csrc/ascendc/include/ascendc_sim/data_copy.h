@@ -62,7 +62,7 @@ template <class T> void CopyIn(Core &core, const LocalTensor<T> &dst, const T *s
         core.CheckGlobal(from, bursts.length, "src");
         uint8_t *to = dst.bytes() + i * bursts.dstStep;
         core.Write(to, static_cast<uint32_t>(bursts.length), "dst");
-        std::memcpy(to, from, bursts.length);
+        core.LoadGlobal(Pipe::MTE2, from, bursts.length, "src", [&] { std::memcpy(to, from, bursts.length); });
         from += bursts.srcStep;
     }
     core.CountGlobal(Pipe::MTE2, bursts.count * bursts.length, false);
@@ -136,7 +136,8 @@ template <class T> void CopyOut(Core &core, T *dst, const LocalTensor<T> &src, c
         } else {
             core.Read(from, static_cast<uint32_t>(bursts.length), "src");
         }
-        Store<T>(mode, to, from, bursts.length);
+        core.StoreGlobal(Pipe::MTE3, to, bursts.length, mode == AtomicMode::kNone ? Touch::kWrite : Touch::kAtomic, "dst",
+                         from, [&] { Store<T>(mode, to, from, bursts.length); });
         to += bursts.dstStep;
     }
     core.CountGlobal(Pipe::MTE3, bursts.count * bursts.length, true);
@@ -298,7 +299,7 @@ void PadIn(Core &core, const LocalTensor<T> &dst, const T *src, uint32_t count, 
         auto *out = reinterpret_cast<T *>(to);
         const uint64_t elements = length / sizeof(T);
         std::fill(out, out + pad.left, fill);
-        std::memcpy(out + pad.left, from, length);
+        core.LoadGlobal(Pipe::MTE2, from, length, "src", [&] { std::memcpy(out + pad.left, from, length); });
         std::fill(out + pad.left + elements, reinterpret_cast<T *>(to + used), fill);
         from += length + srcGap;
     }
@@ -474,7 +475,10 @@ inline void InitOutput(GlobalTensor<T> gm, uint32_t count, T value = T(0), Where
     sim::NeedsPipe(core);
     T *out = gm.GetPhyAddr(0);
     core.CheckGlobal(out, static_cast<uint64_t>(count) * sizeof(T), "dst");
-    std::fill(out, out + count, value);
+    // It waits for its own stores, so that later ones are in order.
+    const std::vector<T> values(count, value);
+    core.StoreGlobal(sim::Pipe::V, out, count * sizeof(T), sim::Touch::kWrite, "dst", values.data(),
+                     [&] { std::fill(out, out + count, value); });
     core.CountGlobal(sim::Pipe::MTE3, static_cast<uint64_t>(count) * sizeof(T), true);
     sim::ChargeCopy(core, sim::Pipe::MTE3, static_cast<uint64_t>(count) * sizeof(T), 1);
 }
@@ -491,7 +495,9 @@ template <class T> inline T ReadGmByPassDCache(__gm__ T *address, Where where = 
     core.Begin("ReadGmByPassDCache", sim::Pipe::S, where);
     core.CheckGlobal(address, sizeof(T), "the element");
     T value;
-    __atomic_load(address, &value, __ATOMIC_ACQUIRE);
+    core.LoadGlobal(sim::Pipe::S, address, sizeof(T), "the element",
+                    [&] { __atomic_load(address, &value, __ATOMIC_ACQUIRE); });
+    core.AcquireLine(address);
     return value;
 }
 template <class T> inline void WriteGmByPassDCache(__gm__ T *address, T value, Where where = Where::Here())
@@ -499,6 +505,8 @@ template <class T> inline void WriteGmByPassDCache(__gm__ T *address, T value, W
     sim::Core &core = sim::Core::Current();
     core.Begin("WriteGmByPassDCache", sim::Pipe::S, where);
     core.CheckGlobal(address, sizeof(T), "the element");
+    core.StoreGlobal(sim::Pipe::S, address, sizeof(T), sim::Touch::kWrite, "the element", &value, [] {});
+    core.ReleaseLine(address);
     __atomic_store(address, &value, __ATOMIC_RELEASE);
 }
 template <class T, CacheLine line, DcciDst dst> inline void DataCacheCleanAndInvalid(const GlobalTensor<T> &) {}

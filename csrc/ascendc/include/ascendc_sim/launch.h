@@ -4,6 +4,7 @@
 #ifndef ASCENDC_SIM_LAUNCH_H
 #define ASCENDC_SIM_LAUNCH_H
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -52,11 +53,16 @@ public:
     void CrossWait(Core &core, int mode, int flag);
     // Counting signals by name, for the pairwise and token protocols.
     using Key = std::pair<uint64_t, int64_t>;
-    void Signal(const Key &key);
+    void Signal(Core &core, const Key &key);
     void AwaitSignal(Core &core, const Key &key);
     // Waits until `count` arrivals of `key` have happened since the launch began.
     void AwaitCount(Core &core, const Key &key, uint64_t count);
-    uint64_t Arrive(const Key &key);
+    uint64_t Arrive(Core &core, const Key &key);
+    // Scalar stores and loads of one line of global memory, by which programs signal too.
+    void ReleaseLine(Core &core, const void *address);
+    void AcquireLine(Core &core, const void *address);
+    Races &races() { return races_; }
+    uint32_t total() const { return total_; }
 
 private:
     struct Summary {
@@ -73,6 +79,8 @@ private:
     struct Rendezvous {
         uint32_t arrived = 0;
         uint64_t generation = 0;
+        CoreClock gathered; // of those who arrived
+        CoreClock released; // of the generation that ended last
     };
 
     template <class Done> void WaitFor(Core &core, std::unique_lock<std::mutex> &lock, Done done);
@@ -99,6 +107,12 @@ private:
     std::map<std::tuple<int, int, uint32_t, CoreKind>, uint32_t> cross_; // raised flags of a receiving core
     std::map<std::tuple<int, int, uint32_t, CoreKind>, uint32_t> sets_;  // arrivals that have not raised a flag yet
     std::map<Key, uint64_t> signals_;
+    std::map<Key, CoreClock> signal_clocks_;
+    std::map<std::tuple<int, int, uint32_t, CoreKind>, CoreClock> set_clocks_;
+    std::map<std::pair<int, uint32_t>, CoreClock> flag_clocks_; // flag, receiving core
+    std::map<uint64_t, CoreClock> line_clocks_;
+    std::atomic<bool> lines_used_{false};
+    Races races_;
     std::vector<Summary> summaries_;
     std::map<std::string, uint64_t> apis_;
 };

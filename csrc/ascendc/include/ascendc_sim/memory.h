@@ -84,6 +84,18 @@ public:
     {
         return last_read_[Index(pipe)] <= limit ? 0 : After(readers_[Index(pipe)], limit, offset, length);
     }
+    // The same for numbers below `below`: what the instruction of that number itself did does not count.
+    Seq WriterBetween(Pipe pipe, Seq limit, Seq below, uint32_t offset, uint32_t length) const
+    {
+        const History &history = writers_[Index(pipe)];
+        if (history.empty() || last_write_[Index(pipe)] <= limit) {
+            return 0;
+        }
+        const auto first = history.begin() + offset / kBlock;
+        const auto end = history.begin() + (offset + length + kBlock - 1) / kBlock;
+        const auto found = std::find_if(first, end, [=](Seq seq) { return seq > limit && seq < below; });
+        return found != end ? *found : 0;
+    }
     uint32_t high_water() const { return high_water_; }
 
 private:

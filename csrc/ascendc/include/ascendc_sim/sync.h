@@ -186,7 +186,7 @@ inline void SyncAll(const GlobalTensor<int32_t> &gmWorkspace, const LocalTensor<
     }
     // Some of the cores meet: each round ends when all of them have arrived.
     const sim::Launch::Key key{sim::KeyOf(sim::kGroupProtocol, gmWorkspace.GetPhyAddr()), -1};
-    const uint64_t arrival = core.launch().Arrive(key);
+    const uint64_t arrival = core.launch().Arrive(core, key);
     core.launch().AwaitCount(core, key, (arrival + cores - 1) / cores * cores);
 }
 
@@ -216,7 +216,7 @@ inline void IBSet(const GlobalTensor<int32_t> &gm, const LocalTensor<int32_t> &u
         core.Fail("the workspace in UB needs 32 bytes");
     }
     core.JoinPipes();
-    core.launch().Signal({sim::KeyOf(sim::kIbProtocol, gm.GetPhyAddr()), static_cast<int64_t>(blockIdx) << 32 | eventId});
+    core.launch().Signal(core, {sim::KeyOf(sim::kIbProtocol, gm.GetPhyAddr()), static_cast<int64_t>(blockIdx) << 32 | eventId});
 }
 template <bool vectorsOnly = true>
 inline void IBWait(const GlobalTensor<int32_t> &gm, const LocalTensor<int32_t> &ub, int32_t blockIdx, int32_t eventId,
@@ -246,7 +246,7 @@ inline void WaitPreBlock(GlobalTensor<int32_t> &gm, LocalTensor<int32_t> &, Wher
     }
     // The first block waits for the last one, except in the first round.
     const sim::Launch::Key round{sim::KeyOf(sim::kTokenProtocol, gm.GetPhyAddr()), -1};
-    if (core.launch().Arrive(round) > 1) {
+    if (core.launch().Arrive(core, round) > 1) {
         core.launch().AwaitSignal(core, {round.first, 0});
     }
 }
@@ -255,7 +255,7 @@ inline void NotifyNextBlock(GlobalTensor<int32_t> &gm, LocalTensor<int32_t> &, W
     sim::Core &core = sim::Core::Current();
     core.Begin("NotifyNextBlock", where);
     core.JoinPipes();
-    core.launch().Signal({sim::KeyOf(sim::kTokenProtocol, gm.GetPhyAddr()), (GetBlockIdx() + 1) % GetBlockNum()});
+    core.launch().Signal(core, {sim::KeyOf(sim::kTokenProtocol, gm.GetPhyAddr()), (GetBlockIdx() + 1) % GetBlockNum()});
 }
 
 // Some blocks arrive, others wait for all arrivals of their round.
@@ -270,7 +270,7 @@ public:
         sim::Core &core = sim::Core::Current();
         core.Begin("GroupBarrier::Arrive", Where{});
         core.JoinPipes();
-        core.launch().Arrive({sim::KeyOf(sim::kGroupProtocol, workspace_), 0});
+        core.launch().Arrive(core, {sim::KeyOf(sim::kGroupProtocol, workspace_), 0});
     }
     void Wait(uint32_t)
     {

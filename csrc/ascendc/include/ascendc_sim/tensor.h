@@ -220,13 +220,18 @@ public:
         sim::Core &core = sim::Core::Current();
         core.Begin("GlobalTensor::GetValue", sim::Pipe::S, where);
         core.CheckGlobal(address_ + index, sizeof(T), "the element");
-        return Load(address_ + index);
+        T value;
+        core.LoadGlobal(sim::Pipe::S, address_ + index, sizeof(T), "the element", [&] { value = Load(address_ + index); });
+        core.AcquireLine(address_ + index);
+        return value;
     }
     void SetValue(uint64_t index, T value, Where where = Where::Here()) const
     {
         sim::Core &core = sim::Core::Current();
         core.Begin("GlobalTensor::SetValue", sim::Pipe::S, where);
         core.CheckGlobal(address_ + index, sizeof(T), "the element");
+        core.StoreGlobal(sim::Pipe::S, address_ + index, sizeof(T), sim::Touch::kWrite, "the element", &value, [] {});
+        core.ReleaseLine(address_ + index);
         Store(address_ + index, value);
     }
     __gm__ T &operator()(uint64_t index, Where where = Where::Here()) const

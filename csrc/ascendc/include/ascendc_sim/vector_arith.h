@@ -163,6 +163,15 @@ struct SubReluOp {
 
 template <class T> constexpr uint32_t kPerRepeat = kRepeatBytes / sizeof(T);
 
+// UB has 16 groups of banks, by blocks of 32 bytes. Two sources in one group are read one after the other.
+template <class T> bool ShareBankGroup(const Operand<T> &a, const Operand<T> &b)
+{
+    constexpr uintptr_t kGroups = 16;
+    const auto x = reinterpret_cast<uintptr_t>(a.tensor.bytes());
+    const auto y = reinterpret_cast<uintptr_t>(b.tensor.bytes());
+    return x != y && x / kBlockBytes % kGroups == y / kBlockBytes % kGroups;
+}
+
 // --- the three kinds of instructions, with what they check
 
 template <class T, class Op>
@@ -177,7 +186,7 @@ void RunBinary(Core &core, const Lanes &lanes, const Operand<T> &dst, const Oper
     Reads(core, a, lanes);
     Reads(core, b, lanes);
     Writes(core, dst, lanes);
-    Charge(core, lanes.repeats, cycles);
+    Charge(core, lanes.repeats, cycles + (ShareBankGroup(a, b) ? 1 : 0));
     Execute(lanes, dst, Map2<T, T>(core, op), a, b);
 }
 
