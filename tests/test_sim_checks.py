@@ -89,6 +89,51 @@ BROKEN = {
 }
 
 
+# The same for broken_argument_kernels.cpp.
+BROKEN_ARGUMENTS = {
+    "operand_on_another_memory": ("Adds", "src is in A1, vector instructions work on VECIN, VECOUT and VECCALC"),
+    "operand_without_memory": ("Adds", "src is in no memory"),
+    "copy_without_memory": ("DataCopy", "dst has no memory"),
+    "count_negative": ("Adds", "count -8 is negative"),
+    "block_stride_zero": ("Adds", "dst has block stride 0"),
+    "spread_stride_zero": ("Brcb", "dstBlkStride is 0"),
+    "global_not_aligned": ("DataCopy", "is not aligned to its element of 4 bytes"),
+    "a_second_allocator": ("LocalMemAllocator", "a second LocalMemAllocator of UB while another one lives"),
+    "comparison_has_no_room": ("Compare", "dst covers 32 bytes, its tensor has 16"),
+    "mask_of_a_choice_too_short": ("Select", "bytes, its tensor has 32"),
+    "gather_base_beyond_source": ("Gather", "base offset 260 lies beyond src, which has 256 bytes"),
+    "gather_offsets_too_few": ("Gather", "the offsets covers 64 bytes, its tensor has 32"),
+    "gathered_block_beyond_source": ("Gatherb", "offset 256 of block 0 is not a block of src, which has 256 bytes"),
+    "sort_has_no_room": ("Sort32", "covers 512 bytes, its tensor has 256"),
+    "merge_of_one_list": ("MrgSort", "validBit 1 is none of 3, 7, 15"),
+    "merge_list_too_long": ("MrgSort", "list 1 has 4096 elements, which is not within 1..4095"),
+    "merge_repeats_of_unequal_lists": ("MrgSort", "repeatTimes 2: more than one needs four lists of equal length"),
+    "list_address_not_aligned": ("TransDataTo5HD", "address 3 of a list is not a multiple of 32"),
+    "transposed_plane_no_block": ("Transpose", "height times width, 15 elements, is no multiple of 32 bytes"),
+    "reduces_nothing": ("ReduceSum", "count 0 is not within 1.."),
+    "reduces_to_no_room": ("ReduceMax", "dst covers 8 bytes, its tensor has 4"),
+    "reduces_with_negative_stride": ("WholeReduceSum", "dstRepStride -1 is negative"),
+    "half_a_pair_of_int4": ("Cast", "int4b_t comes in pairs"),
+    "slices_too_many": ("DataCopy", "1537 bursts, at most 1536"),
+    "slice_ends_before_it_starts": ("DataCopy", "dst: axis 0 has an end before its start"),
+    "atomic_store_of_another_type": ("DataCopy", "atomic stores do not take this type"),
+    "initial_values_past_end": ("InitOutput", "dst touches bytes 0 to 259 of a global memory allocation of 256 bytes"),
+    "initial_values_without_pipe": ("InitOutput", "needs a TPipe"),
+    "dump_beyond_tensor": ("DumpTensor", "covers 260 bytes, its tensor has 256"),
+    "buffer_of_no_bytes": ("TPipe::InitBuffer", "both must be positive"),
+    "buffer_above_ub": ("TPipe::InitBuffer", "does not fit into UB, which has 196608 bytes"),
+    "buffer_not_initialised": ("TBuf::Get", "TPipe::InitBuffer was not called (ErrorBuffer0)"),
+    "buffer_get_beyond": ("TBuf::Get", "288 bytes at 0 do not fit into the buffer of 256 bytes"),
+    "pipe_pointer_without_pipe": ("GetTPipePtr", "no TPipe lives"),
+    "pool_not_initialised": ("TBufPool::InitBuffer", "the pool was not initialised (ErrorBuffer4)"),
+    "pool_too_small": ("TBufPool::InitBuffer", "2 buffers of 544 bytes do not fit behind byte 0 of a pool that ends at 1024"),
+    "pool_above_ub": ("TPipe::InitBufPool", "does not fit into UB"),
+    "pool_in_a_pool_too_large": ("TBufPool::InitBufPool", "does not fit behind byte 0 of a pool that ends at 1024"),
+    "pool_has_16_buffers": ("TBufPool::InitBuffer", "17 buffers more than the pool's 16"),
+    "free_tensor_queued": ("TQue::EnQue", "the tensor is free; EnQue wants one from AllocTensor or DeQue"),
+}
+
+
 def marked_lines(source):
     lines = {}
     for number, text in enumerate(source.read_text().splitlines(), 1):
@@ -100,12 +145,18 @@ def marked_lines(source):
 
 SOURCE = simdriver.HERE / "broken_kernels.cpp"
 SYNC_SOURCE = simdriver.HERE / "broken_sync_kernels.cpp"
-LINES = marked_lines(SOURCE) | marked_lines(SYNC_SOURCE)
+ARGUMENT_SOURCE = simdriver.HERE / "broken_argument_kernels.cpp"
+LINES = marked_lines(SOURCE) | marked_lines(SYNC_SOURCE) | marked_lines(ARGUMENT_SOURCE)
 
 
 @pytest.fixture(scope="module")
 def binary():
     return simdriver.Binary(simdriver.build(SOURCE, flags=("-O1", "-Wno-unused-parameter")))
+
+
+@pytest.fixture(scope="module")
+def argument_binary():
+    return simdriver.Binary(simdriver.build(ARGUMENT_SOURCE, flags=("-O1", "-Wno-unused-parameter")))
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +178,7 @@ def assert_reported(error, kernel, block, api, reason, line):
     assert message.startswith(f"{kernel}: block {block}: {api}"), message
     assert reason in message, message
     if line is not None:
-        assert re.search(rf" at broken_(sync_)?kernels\.cpp:{line}: ", message), message
+        assert re.search(rf" at broken_(sync_|argument_)?kernels\.cpp:{line}: ", message), message
 
 
 @pytest.mark.parametrize("kernel", BROKEN)
@@ -137,6 +188,19 @@ def test_broken_kernel_is_named(binary, kernel):
         launch(binary, kernel)
     assert caught.value.code == VECTOR_EXCEPTION
     assert_reported(caught.value, kernel, 0, api, reason, LINES.get(kernel))
+
+
+@pytest.mark.parametrize("kernel", BROKEN_ARGUMENTS)
+def test_wrong_arguments_are_named(argument_binary, kernel):
+    api, reason = BROKEN_ARGUMENTS[kernel]
+    with pytest.raises(simdriver.KernelViolation) as caught:
+        launch(argument_binary, kernel)
+    assert caught.value.code == VECTOR_EXCEPTION
+    assert_reported(caught.value, kernel, 0, api, reason, LINES[kernel])
+
+
+def test_every_kernel_of_wrong_arguments_is_tried(argument_binary):
+    assert {k.name.decode() for k in argument_binary.kernels()} == set(BROKEN_ARGUMENTS)
 
 
 def test_every_kernel_is_tried(binary):
@@ -173,12 +237,40 @@ def test_checks_can_be_switched_off(binary, monkeypatch):
         launch(binary, kernel)
 
 
-@pytest.mark.parametrize("kernel,api", [("sync_all_missed", "SyncAll"), ("signal_never_sent", "IBWait")])
+@pytest.mark.parametrize("kernel,api", [
+    ("sync_all_missed", "SyncAll"), ("signal_never_sent", "IBWait"), ("sync_of_more_cores_than_there_are", "SyncAll"),
+    ("group_that_never_arrives", "GroupBarrier::Wait"), ("token_never_passed", "WaitPreBlock"),
+])
 def test_waiting_for_ever_is_a_deadlock(sync_binary, kernel, api):
     with pytest.raises(simdriver.KernelViolation, match="deadlock") as caught:
         launch(sync_binary, kernel, blocks=4)
     message = str(caught.value)
     assert f": {api} at broken_sync_kernels.cpp:{LINES[kernel]}: " in message
+
+
+@pytest.mark.parametrize("kernel,api,reason", [
+    ("workspace_for_fewer_cores", "SyncAll", "the workspace in UB has 96 bytes, 4 cores need 32 each"),
+    ("pair_without_workspace", "IBSet", "the workspace in UB needs 32 bytes"),
+])
+def test_workspaces_of_waiting_cores(sync_binary, kernel, api, reason):
+    with pytest.raises(simdriver.KernelViolation) as caught:
+        launch(sync_binary, kernel, blocks=4, threads=1)
+    assert_reported(caught.value, kernel, 0, api, reason, LINES[kernel])
+
+
+def test_flags_between_cores_count_to_15(sync_binary):
+    name = next(k.name.decode() for k in sync_binary.kernels() if b"pile_up" in k.name)
+    with pytest.raises(simdriver.KernelViolation, match="flag 4 was set more than 15 times without a wait") as caught:
+        launch(sync_binary, name)
+    assert f"broken_sync_kernels.cpp:{LINES['flags_between_cores_pile_up']}" in str(caught.value)
+
+
+def test_more_cores_than_a_chip_has(sync_binary):
+    kernel = "meets_more_cores_than_a_chip_has"
+    launch(sync_binary, kernel, blocks=48)
+    with pytest.raises(simdriver.KernelViolation, match="no chip of this kind has more than 24 and 48: deadlock") as caught:
+        launch(sync_binary, kernel, blocks=49)
+    assert f"{kernel}: block " in str(caught.value) and f"kernels.cpp:{LINES[kernel]}: " in str(caught.value)
 
 
 def test_a_failure_frees_those_who_wait(sync_binary):

@@ -22,6 +22,59 @@ extern "C" __global__ __aicore__ void signal_never_sent(GM_ADDR x, GM_ADDR y)
     }
 }
 
+extern "C" __global__ __aicore__ void sync_of_more_cores_than_there_are(GM_ADDR x, GM_ADDR y)
+{
+    GlobalTensor<int32_t> gm;
+    gm.SetGlobalBuffer((__gm__ int32_t *)x);
+    SyncAll(gm, LocalTensor<int32_t>(TPosition::VECCALC, 0, 64), GetBlockNum() + 1); // BREAKS sync_of_more_cores_than_there_are
+}
+
+extern "C" __global__ __aicore__ void group_that_never_arrives(GM_ADDR x, GM_ADDR y)
+{
+    GroupBarrier<PipeMode::MTE3_MODE> group(x, 4, 1);
+    if (GetBlockIdx() == 0) {
+        group.Wait(0); // BREAKS group_that_never_arrives
+    } else {
+        group.Arrive(GetBlockIdx());
+    }
+}
+
+extern "C" __global__ __aicore__ void token_never_passed(GM_ADDR x, GM_ADDR y)
+{
+    GlobalTensor<int32_t> gm;
+    gm.SetGlobalBuffer((__gm__ int32_t *)x);
+    LocalTensor<int32_t> ub(TPosition::VECCALC, 0, 64);
+    WaitPreBlock(gm, ub); // BREAKS token_never_passed
+}
+
+extern "C" __global__ __aicore__ void workspace_for_fewer_cores(GM_ADDR x, GM_ADDR y)
+{
+    GlobalTensor<int32_t> gm;
+    gm.SetGlobalBuffer((__gm__ int32_t *)x);
+    SyncAll(gm, LocalTensor<int32_t>(TPosition::VECCALC, 0, 24)); // BREAKS workspace_for_fewer_cores
+}
+
+extern "C" __global__ __aicore__ void pair_without_workspace(GM_ADDR x, GM_ADDR y)
+{
+    GlobalTensor<int32_t> gm;
+    gm.SetGlobalBuffer((__gm__ int32_t *)x);
+    IBSet(gm, LocalTensor<int32_t>(TPosition::VECCALC, 0, 8)[4], 0, 0); // BREAKS pair_without_workspace
+}
+
+extern "C" __global__ __mix__(1, 1) void flags_between_cores_pile_up(GM_ADDR x, GM_ADDR y)
+{
+    if ASCEND_IS_AIV {
+        for (int i = 0; i < 16; ++i) {
+            CrossCoreSetFlag<2, PIPE_MTE3>(4); // BREAKS flags_between_cores_pile_up
+        }
+    }
+}
+
+extern "C" __global__ __aicore__ void meets_more_cores_than_a_chip_has(GM_ADDR x, GM_ADDR y)
+{
+    SyncAll(); // BREAKS meets_more_cores_than_a_chip_has
+}
+
 extern "C" __global__ __aicore__ void fails_while_others_wait(GM_ADDR x, GM_ADDR y)
 {
     if (GetBlockIdx() == 1) {

@@ -164,6 +164,15 @@ void Launch::Changed()
 
 template <class Done> void Launch::WaitFor(Core &core, std::unique_lock<std::mutex> &lock, Done done)
 {
+    // Blocks without a core of their own start when others have ended: those never do.
+    constexpr uint32_t kCubes = 24;
+    constexpr uint32_t kVectors = 48;
+    if (core.checks() && (blocks_ * info_.cubes > kCubes || blocks_ * info_.vectors > kVectors)) {
+        lock.unlock();
+        core.Fail("waits for other cores in a launch of %u blocks with %u cube and %u vector cores each; no chip of this "
+                  "kind has more than %u and %u: deadlock",
+                  blocks_, info_.cubes, info_.vectors, kCubes, kVectors);
+    }
     uint64_t examined = ~0ull;
     while (!done()) {
         if (examined != epoch_) {

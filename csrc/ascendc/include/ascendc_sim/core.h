@@ -218,6 +218,7 @@ public:
         Buffer buffers[kMaxBuffers];
         int numBuffers = 0;
         uint32_t used[kMemories] = {}; // bytes handed out, per memory
+        bool allocators[kMemories] = {}; // a LocalMemAllocator lives
         uint32_t tscmUsed = 0;         // from the end of L1
         uint8_t eventIds[static_cast<int>(HardEvent::MAX)] = {}; // bit i: id i is taken
     };

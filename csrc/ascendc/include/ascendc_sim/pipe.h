@@ -37,10 +37,16 @@ public:
     {
         return InitBuffer(buffer, 1, length, where);
     }
-    template <class Pool> bool InitBufPool(Pool &pool, uint32_t length)
+    template <class Pool> bool InitBufPool(Pool &pool, uint32_t length, Where where = Where::Here())
     {
+        sim::Core &core = sim::Core::Current();
+        core.Begin("TBufPool::InitBufPool", where);
+        length = sim::RoundUp(length, ONE_BLK_SIZE);
+        if (core.checks() && next_ + static_cast<uint64_t>(length) > limit_) {
+            core.Fail("a pool of %u bytes does not fit behind byte %u of a pool that ends at %u", length, next_, limit_);
+        }
         pool.SetRange(next_, next_ + length);
-        next_ += sim::RoundUp(length, ONE_BLK_SIZE);
+        next_ += length;
         return true;
     }
     template <class Pool, class Shared> bool InitBufPool(Pool &pool, uint32_t length, Shared &shared)
@@ -246,11 +252,11 @@ template <class T, TPosition position> inline bool PopStackBuffer(LocalTensor<T>
     return static_cast<TPipe *>(sim::Core::Current().pipe)->PopStackBuffer(tensor);
 }
 
-inline TPipe *GetTPipePtr()
+inline TPipe *GetTPipePtr(Where where = Where::Here())
 {
     sim::Core &core = sim::Core::Current();
     if (core.pipe == nullptr) {
-        core.Begin("GetTPipePtr", Where{});
+        core.Begin("GetTPipePtr", where);
         core.Fail("no TPipe lives");
     }
     return static_cast<TPipe *>(core.pipe);

@@ -265,17 +265,17 @@ public:
         : workspace_(workspace), arriveSize_(arriveSize), waitSize_(waitSize)
     {
     }
-    void Arrive(uint32_t)
+    void Arrive(uint32_t, Where where = Where::Here())
     {
         sim::Core &core = sim::Core::Current();
-        core.Begin("GroupBarrier::Arrive", Where{});
+        core.Begin("GroupBarrier::Arrive", where);
         core.JoinPipes();
         core.launch().Arrive(core, {sim::KeyOf(sim::kGroupProtocol, workspace_), 0});
     }
-    void Wait(uint32_t)
+    void Wait(uint32_t, Where where = Where::Here())
     {
         sim::Core &core = sim::Core::Current();
-        core.Begin("GroupBarrier::Wait", Where{});
+        core.Begin("GroupBarrier::Wait", where);
         core.JoinPipes();
         core.launch().AwaitCount(core, {sim::KeyOf(sim::kGroupProtocol, workspace_), 0}, ++rounds_ * arriveSize_);
     }

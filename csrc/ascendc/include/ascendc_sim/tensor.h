@@ -319,6 +319,31 @@ constexpr TPosition DefaultPosition(Hardware hardware)
 // Hands out addresses of one memory from 0 upwards.
 template <Hardware hardware> class LocalMemAllocator {
 public:
+    LocalMemAllocator(Where where = Where::Here())
+    {
+        sim::Core &core = sim::Core::Current();
+        core.Begin("LocalMemAllocator", where);
+        bool &taken = core.allocation().allocators[static_cast<int>(sim::MemoryOf(hardware))];
+        if (core.checks() && taken) {
+            core.Fail("a second LocalMemAllocator of %s while another one lives: both hand out the same bytes",
+                      core.memory(sim::MemoryOf(hardware)).name());
+        }
+        taken = true;
+        counts_ = true;
+    }
+    // A copy goes on from where the other is.
+    LocalMemAllocator(const LocalMemAllocator &other) : next_(other.next_) {}
+    LocalMemAllocator &operator=(const LocalMemAllocator &other)
+    {
+        next_ = other.next_;
+        return *this;
+    }
+    ~LocalMemAllocator()
+    {
+        if (sim::Core *core = counts_ ? sim::Core::CurrentOrNull() : nullptr) {
+            core->allocation().allocators[static_cast<int>(sim::MemoryOf(hardware))] = false;
+        }
+    }
     uint32_t GetCurAddr() const { return next_; }
 
     template <TPosition position, class T, uint32_t count> LocalTensor<T> Alloc(Where where = Where::Here())
@@ -357,6 +382,7 @@ private:
     }
 
     uint32_t next_ = 0;
+    bool counts_ = false;
 };
 
 // A table of tensors in global memory: byte offset of the pointer array, then per tensor (dims and index), sizes.
