@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ WAYS = {
         for way in (
             "fork_unused",
             "fork_used",
+            "fork_states",
             "exit_running",
             "exit_endless",
             "exit_in_callback",
@@ -273,6 +275,22 @@ def exported():
     library = Path(ascend_cy.get_library_dir()) / "libascendcl_cpu.so"
     listing = subprocess.run(["nm", "-D", "--defined-only", str(library)], check=True, capture_output=True, text=True)
     return {line.split()[-1] for line in listing.stdout.splitlines()}
+
+
+def test_the_documentation_links_a_program(tmp_path):
+    """The program of docs/device.md, built by the command that stands there, does what it says."""
+    page = SOURCES.parents[2] / "docs" / "device.md"
+    text = page.read_text()
+    (command,) = [block for block in re.findall(r"```sh\n(.*?)```", text, re.S) if block.startswith("cc program.c")]
+    (source,) = [block for block in re.findall(r"```c\n(.*?)```", text, re.S) if "int main" in block]
+    (tmp_path / "program.c").write_text(source)
+    folders = [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
+    variables = {**os.environ, "PATH": os.pathsep.join(folders), "ASCENDCL_CPU_SOC": "Ascend310P3"}
+    built = subprocess.run(["sh", "-ec", command.replace("cc ", "cc -Wall -Wextra -Werror ", 1)], cwd=tmp_path, env=variables,
+                           capture_output=True, text=True, timeout=120)
+    assert built.returncode == 0, built.stderr
+    result = subprocess.run(["./program"], cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=60)
+    assert (result.returncode, result.stdout) == (0, "Ascend310P3: 0, 4\n"), result.stderr
 
 
 def test_exports():

@@ -4,11 +4,15 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <memory>
 #include <mutex>
+#include <vector>
 
 #include "errors.h"
 #include "faults.h"
@@ -210,7 +214,9 @@ void choose_cores(Reading *reading)
     }
 }
 
-/* Readers hold references, so a changed reading goes into new memory; the few old ones stay. */
+/* Readers hold references, so a changed reading goes into new memory, and the old ones stay; the same one comes back when
+ * aclInit reads the same again. Under the lock. */
+std::vector<std::unique_ptr<const Settings>> &readings = *new std::vector<std::unique_ptr<const Settings>>;
 std::atomic<const Settings *> current{nullptr};
 
 void adopt(const Reading &reading)
@@ -219,7 +225,13 @@ void adopt(const Reading &reading)
     if (reading.has_log_topics && !g_log_topics_chosen.load()) g_log_topics.store(reading.log_topics);
     if (reading.faults != nullptr && !faults_chosen()) set_fault_spec(reading.faults);
     pool().set_workers(workers_chosen ? chosen_workers : reading.workers);
-    current.store(new Settings(reading.settings), std::memory_order_release);
+    auto same = std::find_if(readings.begin(), readings.end(),
+                             [&](const std::unique_ptr<const Settings> &known) { return *known == reading.settings; });
+    if (same == readings.end()) {
+        readings.push_back(std::make_unique<const Settings>(reading.settings));
+        same = std::prev(readings.end());
+    }
+    current.store(same->get(), std::memory_order_release);
 }
 
 void print_problem(const std::string &problem) { fprintf(stderr, "ascendcl_cpu: %s\n", problem.c_str()); }

@@ -25,6 +25,13 @@ struct Settings {
     uint32_t vector_cores = 0;
     uint32_t usable_cpus = 1;
     int32_t default_device = -1; /* of the JSON file; -1: none */
+
+    bool operator==(const Settings &other) const
+    {
+        return usable_cpus == other.usable_cpus && target == other.target && devices == other.devices &&
+               memory_bytes == other.memory_bytes && link_bytes_per_second == other.link_bytes_per_second && soc == other.soc &&
+               cube_cores == other.cube_cores && vector_cores == other.vector_cores && default_device == other.default_device;
+    }
 };
 
 /* CPUs that this process may use, by affinity and cgroup quota. */

@@ -41,13 +41,13 @@ for source in "$here"/test_*.c "$here"/test_*.cpp; do
     $compiler $flags -I"$out/include" "$source" -o "$out/$name" -L"$out" -lascendcl_cpu -Wl,-rpath,"$out" -lpthread -lm
     case $name in
     test_process)
-        for way in fork_unused fork_used exit_running exit_endless exit_in_callback exit_waiting exit_with_waiting_thread \
-            exit_handler exit_handler_stuck finalize_with_work settings_by_call; do
+        for way in fork_unused fork_used fork_states exit_running exit_endless exit_in_callback exit_waiting exit_with_waiting_thread \
+            exit_handler exit_handler_stuck finalize_with_work settings_by_call fault_sequence; do
             # A sanitizer's own threads do not survive a fork.
             [ "$kind" = thread ] && case $way in fork*) continue ;; esac
             # The child does not have the stacks of the parent's threads: what only they know looks lost to it.
             leaks=1
-            [ "$way" = fork_used ] && leaks=0
+            case $way in fork_used | fork_states) leaks=0 ;; esac
             ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=$leaks" run "$out/$name" $way
         done
         ;;

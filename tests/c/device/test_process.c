@@ -130,6 +130,98 @@ static void fork_used(void)
     OK(aclrtDestroyEvent(event));
 }
 
+static void child_of_child(void)
+{
+    CHECK(in_child(refused) == 0);
+    refused();
+}
+
+static atomic_int forked_in_callback;
+static void fork_in_callback(void *unused)
+{
+    (void)unused;
+    forked_in_callback = 1 + in_child(refused);
+}
+
+static atomic_int waiters, subscribed;
+static void *wait_for_stream(void *unused)
+{
+    (void)unused;
+    OK(aclrtSetDevice(0));
+    ++waiters;
+    OK(aclrtSynchronizeStream(stream));
+    return NULL;
+}
+
+static void *process_reports(void *unused)
+{
+    (void)unused;
+    OK(aclrtSetDevice(0));
+    while (!subscribed) usleep(1000);
+    ++waiters;
+    OK(aclrtProcessReport(10000));
+    return NULL;
+}
+
+static void nothing(void *unused) { (void)unused; }
+
+/* Every kind of thread and of pending work that there can be. */
+static void fork_states(void)
+{
+    aclrtNotify notify;
+    aclrtStream copies, reported;
+    pthread_t threads[2];
+    enum { size = 1 << 20 };
+    char *device, *pinned;
+    setenv("ASCENDCL_CPU_LINK_BANDWIDTH", "2MB", 1); /* a copy of a MiB takes half a second */
+    start();
+    OK(aclrtMalloc(&memory, 64, ACL_MEM_MALLOC_HUGE_FIRST));
+    OK(aclrtMallocHost(&host_memory, 64));
+    OK(aclrtCreateEvent(&event));
+    OK(aclrtCreateStream(&copies));
+    OK(aclrtCreateStream(&reported));
+    OK(aclrtCreateNotify(&notify, 0));
+    OK(aclrtMalloc((void **)&device, size, ACL_MEM_MALLOC_HUGE_FIRST));
+    OK(aclrtMallocHost((void **)&pinned, size));
+    /* on the thread of host functions, the stream in the middle of it */
+    OK(aclrtLaunchHostFunc(stream, fork_in_callback, NULL));
+    OK(aclrtSynchronizeStream(stream));
+    CHECK(forked_in_callback == 1);
+    /* a stream that waits for a notify, a thread that waits for the stream, a copy on the link with its timer, a thread
+     * that waits for reports */
+    OK(aclrtWaitAndResetNotify(notify, stream, 0));
+    OK(aclrtRecordEvent(event, stream));
+    OK(aclrtMemcpyAsync(device, size, pinned, size, ACL_MEMCPY_HOST_TO_DEVICE, copies));
+    OK(aclrtStreamWaitEvent(copies, event));
+    pthread_create(&threads[0], NULL, wait_for_stream, NULL);
+    pthread_create(&threads[1], NULL, process_reports, NULL);
+    OK(aclrtSubscribeReport((uint64_t)threads[1], reported));
+    subscribed = 1;
+    while (waiters < 2) usleep(1000);
+    CHECK(in_child(refused) == 0);
+    CHECK(in_child(child_of_child) == 0);
+    OK(aclrtLaunchCallback(nothing, NULL, ACL_CALLBACK_BLOCK, reported));
+    OK(aclrtSynchronizeStream(reported));
+    OK(aclrtRecordNotify(notify, reported));
+    for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
+    OK(aclrtSynchronizeStream(copies));
+    OK(aclrtUnSubscribeReport((uint64_t)threads[1], reported));
+    OK(aclrtFree(device));
+    OK(aclrtFreeHost(pinned));
+    OK(aclrtDestroyNotify(notify));
+    OK(aclrtDestroyStream(copies));
+    OK(aclrtDestroyStream(reported));
+    OK(aclrtFree(memory));
+    OK(aclrtFreeHost(host_memory));
+    OK(aclrtDestroyEvent(event));
+    OK(aclrtDestroyStream(stream));
+    OK(aclrtBinaryUnLoad(binary));
+    OK(aclrtResetDevice(0));
+    CHECK(in_child(refused) == 0); /* nothing left, but its threads were */
+    OK(aclFinalize());
+    CHECK(in_child(refused) == 0);
+}
+
 /* ---- exit ---- */
 
 static void exit_running(void)
@@ -331,6 +423,7 @@ static const struct {
     void (*function)(void);
 } ways[] = {{"fork_unused", fork_unused},
             {"fork_used", fork_used},
+            {"fork_states", fork_states},
             {"exit_running", exit_running},
             {"exit_endless", exit_endless},
             {"exit_in_callback", exit_in_callback},
