@@ -32,6 +32,7 @@ class Benchmark(NamedTuple):
 BENCHMARKS = (
     Benchmark("call", "one call of the same launcher through six bindings", ("run", "run_real")),
     Benchmark("layernorm", "LayerNorm in three data types beside torch, onnxruntime, numba, JAX and a copy"),
+    Benchmark("backward", "the gradient of LayerNorm beside torch, numba, JAX and an addition of the same bytes"),
     Benchmark("latency", "LayerNorm from one row to 8192"),
     Benchmark("vector_add", "addition of vectors beside NumPy, torch and JAX"),
     Benchmark("matmul", "products of matrices beside NumPy, torch and JAX"),
