@@ -39,7 +39,8 @@ class Toolbox:
         # Kernels of the fake NPU: it opens none of them.
         kernels = folder / "cache" / "kernels" / "ascend910b"
         kernels.mkdir(parents=True)
-        (kernels / "layernorm.o").write_bytes(b"")
+        for op in ("layernorm", "layernorm_backward"):
+            (kernels / f"{op}.o").write_bytes(b"")
 
     def program(self, name: str) -> Path:
         if name not in self.programs:
@@ -308,6 +309,11 @@ def test_streams_and_events(toolbox, fake):
 @pytest.mark.parametrize("fake", ["full", "8.1"])
 def test_layernorm_launcher(toolbox, fake):
     toolbox.run_each("test_launch", toolbox.environment("npu", fake))
+
+
+@pytest.mark.parametrize("fake", ["full", "8.1"])
+def test_layernorm_backward_launcher(toolbox, fake):
+    toolbox.run_each("test_launch_backward", toolbox.environment("npu", fake))
 
 
 def test_pool(toolbox):

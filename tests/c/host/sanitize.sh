@@ -42,11 +42,12 @@ for op in layernorm; do
 done
 cp "$root/csrc/host/device_sim.json" "$out/package"
 : > "$out/cache/kernels/ascend910b/layernorm.o"
+: > "$out/cache/kernels/ascend910b/layernorm_backward.o"
 for level in full 8.1; do
     ${CC:-gcc} -std=gnu11 $common -shared -fvisibility=hidden $([ $level = full ] || echo -DFAKE_ACL_LEVEL=1) \
         "$here/fake_acl.c" -o "$out/$level/lib64/libascendcl.so" -Wl,-soname,libascendcl.so -lpthread
 done
-for name in test_pool test_streams test_launch test_lifetime test_threads test_reuse; do
+for name in test_pool test_streams test_launch test_launch_backward test_lifetime test_threads test_reuse; do
     ${CXX:-g++} -std=c++17 $common "$here/$name.cpp" -o "$out/$name" "-L$out/package" -lascend_cy \
         "-Wl,-rpath,$out/package" -ldl -lpthread
 done
