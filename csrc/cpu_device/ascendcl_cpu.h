@@ -72,7 +72,7 @@ typedef struct ascendcl_cpu_live {
     uint32_t notifies;
     uint32_t binaries;
     uint32_t allocations; /* device and host */
-    uint32_t reserved;
+    uint32_t models;      /* runtime instances */
     uint64_t bytes;
 } ascendcl_cpu_live_t;
 

@@ -9,6 +9,7 @@
 #include "callbacks.h"
 #include "device.h"
 #include "log.h"
+#include "model.h"
 #include "process.h"
 #include "settings.h"
 #include "state_callbacks.h"
@@ -37,6 +38,7 @@ Context *new_context(Device &device, bool primary, const void *creator)
 void end_context(Context &context, bool drop_work)
 {
     Device &device = *context.device;
+    end_models_of(context, drop_work);
     for (;;) {
         Stream *stream;
         {
@@ -191,6 +193,7 @@ aclError aclrtSynchronizeDevice(void)
     ACL_ENTRY();
     Context *context;
     RETURN_IF_ERROR(require_context(&context));
+    RETURN_IF_ERROR(refuse_captured_streams(*context));
     return synchronize_device(*context->device, NO_DEADLINE);
 }
 
@@ -202,6 +205,7 @@ aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout)
     }
     Context *context;
     RETURN_IF_ERROR(require_context(&context));
+    RETURN_IF_ERROR(refuse_captured_streams(*context));
     return synchronize_device(*context->device, deadline_in_ms(timeout));
 }
 

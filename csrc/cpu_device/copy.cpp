@@ -6,6 +6,7 @@
 
 #include "device.h"
 #include "log.h"
+#include "model.h"
 #include "settings.h"
 #include "stream.h"
 #include "timer.h"
@@ -149,7 +150,7 @@ struct MoveTask final : Task {
     MoveTask(MoveTask &&other) noexcept
         : Task(std::move(other)), dst(other.dst), dst_pitch(other.dst_pitch), src(other.src), src_pitch(other.src_pitch),
           width(other.width), rows(other.rows), value(other.value), pattern(other.pattern), link(other.link),
-          staged(std::move(other.staged))
+          staged(other.staged)
     {
     }
 
@@ -204,7 +205,7 @@ struct MoveTask final : Task {
     int link = 0;         /* 1: upload, -1: download over an emulated link */
     std::atomic<bool> waits{false};
     std::unique_ptr<PieceJob> job;
-    std::unique_ptr<uint8_t[]> staged; /* a copy of the source that the task owns */
+    std::shared_ptr<uint8_t[]> staged; /* a copy of the source that the task, and copies of it, own */
 };
 
 int link_of(Direction direction)
@@ -251,6 +252,17 @@ void wait_for_link(Device &device, Direction direction, size_t bytes)
 aclError enqueue_copy(Stream &stream, void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width, size_t rows,
                       const Sides &sides)
 {
+    if (UNLIKELY(sides.pageable) && is_recording(stream)) {
+        if (is_capturing(stream)) {
+            return fail(ACL_ERROR_RT_PARAM_INVALID, "dst %p or src %p is pageable host memory, which a capture cannot copy: use aclrtMallocHost",
+                        dst, src);
+        }
+        /* As with the vendor: such a copy is done on return, so it is no task of the model that the stream is bound to. */
+        for (size_t row = 0; row < rows; ++row) {
+            copy_bytes(static_cast<uint8_t *>(dst) + row * dst_pitch, static_cast<const uint8_t *>(src) + row * src_pitch, width);
+        }
+        return ACL_SUCCESS;
+    }
     MoveTask task(dst, dst_pitch, src, src_pitch, width, rows);
     task.link = link_of(sides.direction);
     RETURN_IF_ERROR(submit(stream, std::move(task)));
@@ -276,6 +288,7 @@ aclError aclrtMemcpy(void *dst, size_t dest_max, const void *src, size_t count, 
     RETURN_IF_ERROR(check_count(count, dest_max, "dest_max"));
     Context *context;
     RETURN_IF_ERROR(require_context(&context));
+    RETURN_IF_ERROR(check_capture_mode(*context));
     if (dst == src) return ACL_SUCCESS;
     Sides sides;
     RETURN_IF_ERROR(look_at_sides(dst, count, src, count, kind, false, &sides));
@@ -301,7 +314,7 @@ aclError aclrtMemcpyAsync(void *dst, size_t dest_max, const void *src, size_t co
     }
     if (kind == ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE && sides.direction == Direction::HostToDevice) {
         /* The source is copied now, so it may be reused whatever kind of memory it is. */
-        std::unique_ptr<uint8_t[]> staged(new uint8_t[count]);
+        std::shared_ptr<uint8_t[]> staged(new uint8_t[count]);
         memcpy(staged.get(), src, count);
         MoveTask task(dst, 0, staged.get(), 0, count, 1);
         task.staged = std::move(staged);
@@ -319,6 +332,7 @@ aclError aclrtMemset(void *dev_ptr, size_t max_count, int32_t value, size_t coun
     RETURN_IF_ERROR(check_count(count, max_count, "max_count"));
     Context *context;
     RETURN_IF_ERROR(require_context(&context));
+    RETURN_IF_ERROR(check_capture_mode(*context));
     Allocation found;
     RETURN_IF_ERROR(check_range(dev_ptr, count, "dev_ptr", &found));
     fill_bytes(dev_ptr, static_cast<uint8_t>(value), 1, count);

@@ -6,6 +6,7 @@
 
 #include "copy.h"
 #include "device.h"
+#include "model.h"
 #include "settings.h"
 #include "stream.h"
 
@@ -112,6 +113,7 @@ aclError copy_batch(const Batch &batch, size_t *fail_index)
     RETURN_IF_ERROR(error);
     Context *context;
     RETURN_IF_ERROR(require_context(&context));
+    RETURN_IF_ERROR(check_capture_mode(*context));
     for (size_t i = 0; i < batch.count; ++i) {
         copy_bytes(batch.dsts[i], batch.srcs[i], batch.sizes[i]);
         wait_for_link(*context->device, sides[i].direction, batch.sizes[i]);
@@ -203,6 +205,7 @@ aclError aclrtMemcpy2d(void *dst, size_t dpitch, const void *src, size_t spitch,
     }
     Context *context;
     RETURN_IF_ERROR(require_context(&context));
+    RETURN_IF_ERROR(check_capture_mode(*context));
     Sides sides;
     RETURN_IF_ERROR(check_rows(dst, dpitch, src, spitch, width, height, kind, false, &sides));
     for (size_t row = 0; row < height; ++row) {
@@ -325,6 +328,7 @@ aclError aclrtMemsetD32(void *ptr, size_t mem_size, uint32_t value, size_t count
     RETURN_IF_ERROR(check_words(ptr, mem_size, count));
     Context *context;
     RETURN_IF_ERROR(require_context(&context));
+    RETURN_IF_ERROR(check_capture_mode(*context));
     if (count == 0) return ACL_SUCCESS;
     Allocation found;
     RETURN_IF_ERROR(check_range(ptr, count * sizeof(uint32_t), "ptr", &found));

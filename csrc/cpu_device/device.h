@@ -60,6 +60,7 @@ struct Context {
     std::atomic<aclError> failure{ACL_SUCCESS};
     std::atomic<bool> stop_on_failure{false};
     std::atomic<bool> ending{false};
+    std::atomic<uint32_t> models{0}; /* runtime instances that are alive */
 
     std::mutex lock;
     /* ---- under the lock ---- */

@@ -5,6 +5,7 @@
 
 #include "device.h"
 #include "log.h"
+#include "model.h"
 #include "pool.h"
 #include "stream.h"
 #include "waiting.h"
@@ -20,6 +21,10 @@ void Event::release()
     if (references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     handles<Event>().destroy(this);
 }
+
+/* As a ticket: the record that is the newest, or the next one after a reset, when the task starts. That is how events
+ * within runtime instances work, where each execution is as the first. */
+constexpr uint64_t BOUND_AT_START = UINT64_MAX;
 
 /* The stream waits for a ticket. */
 struct EventWaitTask final : WaitingTask {
@@ -43,6 +48,7 @@ struct EventWaitTask final : WaitingTask {
     {
         /* Once the lock is released the wait may be over and this object gone: nothing is touched after it. */
         std::lock_guard<std::mutex> hold(event->lock);
+        if (UNLIKELY(ticket == BOUND_AT_START)) ticket = event->issued + (event->issued == 0 || event->was_reset);
         if (event->is_done(ticket) || cancelled.load(std::memory_order_seq_cst)) return Step::Done;
         event->waiting.push_back(this);
         /* Who waits for this stream may help the other one, unless the wait may end before that is done. */
@@ -66,8 +72,14 @@ struct EventWaitTask final : WaitingTask {
         end_timeout();
     }
 
+    aclmdlRITaskType task_type() const override { return ACL_MODEL_RI_TASK_EVENT_WAIT; }
+    void describe(aclmdlRITaskParams &params) const override
+    {
+        params.eventWaitTaskParams = {event->handle(), event->flags, event->wait_flag.load() == 1};
+    }
+
     Event *const event;
-    const uint64_t ticket;
+    uint64_t ticket;
     bool owns_reference = false;
 };
 
@@ -154,6 +166,12 @@ struct EventRecordTask final : Task {
         start(*where);
     }
 
+    aclmdlRITaskType task_type() const override { return ACL_MODEL_RI_TASK_EVENT_RECORD; }
+    void describe(aclmdlRITaskParams &params) const override
+    {
+        params.eventRecordTaskParams = {event->handle(), event->flags, event->record_flag.load() == 1};
+    }
+
     Event *const event;
     Stream *const where;
     uint64_t ticket = 0;
@@ -183,9 +201,13 @@ struct EventResetTask final : Task {
     {
         std::lock_guard<std::mutex> hold(event->lock);
         /* A record enqueued after the reset counts. */
-        if (event->issued == ticket) event->was_reset = true;
+        bool newest = ticket == BOUND_AT_START ? event->issued != 0 && event->is_done(event->issued) : event->issued == ticket;
+        if (newest) event->was_reset = true;
         return Step::Done;
     }
+
+    aclmdlRITaskType task_type() const override { return ACL_MODEL_RI_TASK_EVENT_RESET; }
+    void describe(aclmdlRITaskParams &params) const override { params.eventResetTaskParams = {event->handle(), event->flags, 0}; }
 
     Event *const event;
     uint64_t ticket;
@@ -244,12 +266,162 @@ aclError require_sync(const Event &event)
     return fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "the event was made without ACL_EVENT_SYNC");
 }
 
+/* ---- within runtime instances ---- */
+
+/* Events that streams of a runtime instance cannot use: those of aclrtCreateEvent and of aclrtCreateEventExWithFlag. */
+aclError require_bindable(const Event &event)
+{
+    constexpr uint32_t of_create_event = ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | ACL_EVENT_TIME_LINE;
+    if (!event.reusable && event.flags != of_create_event) return ACL_SUCCESS;
+    return fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+                "a stream that is bound to a model takes events of aclrtCreateEventWithFlag only, with flags other than all");
+}
+
+aclError refuse_update(const char *what)
+{
+    return fail(ACL_ERROR_RT_TASK_TYPE_NOT_SUPPORT, "a task group can be updated by kernels only, not by an event %s", what);
+}
+
+/* In a capture, only these are not bound to it: they connect it with the world outside. */
+bool is_outer(const Event &event) { return (event.flags & ACL_EVENT_EXTERNAL) != 0; }
+
+template <class T> std::unique_ptr<Task> kept_copy(T &&task) { return std::unique_ptr<Task>(new T(std::move(task))); }
+
+/* A record on a stream whose tasks are recorded. */
+aclError record_task(Stream &stream, EventRecordTask &task)
+{
+    std::unique_lock<std::mutex> hold(capture_lock);
+    Event &event = *task.event;
+    if (stream.recording == nullptr) { /* the recording has just ended */
+        hold.unlock();
+        EventRecordTask *kept = new EventRecordTask(std::move(task));
+        kept->keep_arguments();
+        stream.append(kept);
+        return ACL_SUCCESS;
+    }
+    if (stream.recording->updating != nullptr) return refuse_update("record");
+    if (!stream.recording->capturing) RETURN_IF_ERROR(require_bindable(event));
+    else if (!is_outer(event)) {
+        if (!event.reusable) {
+            return fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "a capture takes events of aclrtCreateEventExWithFlag only, or with ACL_EVENT_EXTERNAL");
+        }
+        if ((event.flags & ACL_EVENT_SYNC) == 0) return ACL_SUCCESS; /* nobody can wait for it */
+        event.record_flag.store(0, std::memory_order_relaxed);
+        return record_join(event, stream);
+    }
+    EventRecordTask inner(&event, stream.recording->lane->runner);
+    return record_event_task(stream, kept_copy(std::move(inner)), copy_of<EventRecordTask>, nullptr, true);
+}
+
+aclError record_task(Stream &stream, EventResetTask &task)
+{
+    std::unique_lock<std::mutex> hold(capture_lock);
+    Event &event = *task.event;
+    if (stream.recording == nullptr) {
+        hold.unlock();
+        stream.append(new EventResetTask(std::move(task)));
+        return ACL_SUCCESS;
+    }
+    if (stream.recording->updating != nullptr) return refuse_update("reset");
+    if (stream.recording->capturing && !is_outer(event)) {
+        return fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "in a capture only events with ACL_EVENT_EXTERNAL can be reset");
+    }
+    if (!stream.recording->capturing) RETURN_IF_ERROR(require_bindable(event));
+    EventResetTask inner(&event);
+    inner.ticket = BOUND_AT_START;
+    return record_event_task(stream, kept_copy(std::move(inner)), copy_of<EventResetTask>, nullptr, false);
+}
+
+/* A wait on a stream whose tasks are recorded, or for an event that was recorded in a capture. *ordinary: it is none. */
+aclError record_wait(Event &event, Stream &stream, uint64_t timeout_ns, bool *ordinary)
+{
+    *ordinary = false;
+    std::lock_guard<std::mutex> hold(capture_lock);
+    if (event.captured.load() != nullptr) {
+        if (stream.recording != nullptr && stream.recording->lane != nullptr && !stream.recording->capturing) return require_bindable(event);
+        return wait_for_join(event, stream, timeout_ns);
+    }
+    if (stream.recording == nullptr) {
+        *ordinary = true;
+        return ACL_SUCCESS;
+    }
+    if (stream.recording->updating != nullptr) return refuse_update("wait");
+    if (!stream.recording->capturing) RETURN_IF_ERROR(require_bindable(event));
+    else if (!is_outer(event)) {
+        if (!event.reusable) {
+            return fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "a capture takes events of aclrtCreateEventExWithFlag only, or with ACL_EVENT_EXTERNAL");
+        }
+        std::lock_guard<std::mutex> hold_event(event.lock);
+        if (event.issued == 0) return ACL_SUCCESS; /* never recorded: nothing to wait for */
+        return fail(ACL_ERROR_RT_CAPTURE_DEPENDENCY,
+                    "event %d was recorded outside of the capture; aclrtStreamWaitEventWithFlag with ACL_EVENT_WAIT_EXTERNAL waits for such",
+                    event.id);
+    }
+    return record_event_task(stream, kept_copy(EventWaitTask(&event, BOUND_AT_START, timeout_ns)), copy_of<EventWaitTask>, nullptr, false);
+}
+
+/* 107000 if the event was used with the other flag before. */
+aclError check_flag(std::atomic<uint32_t> &known, uint32_t flag, const char *what)
+{
+    uint32_t before = known.load(std::memory_order_relaxed);
+    if (LIKELY(before == flag)) return ACL_SUCCESS;
+    before = Event::NO_FLAG;
+    if (known.compare_exchange_strong(before, flag, std::memory_order_relaxed) || before == flag) return ACL_SUCCESS;
+    return fail(ACL_ERROR_RT_PARAM_INVALID, "flag is %u, but the event was %s with flag %u before", flag, what, before);
+}
+
+/* An event that connects a captured model with the world outside, each time it is executed. */
+aclError use_external(aclrtStream stream, Event &event, bool records, uint64_t timeout_ns)
+{
+    Stream *target;
+    RETURN_IF_ERROR(find_stream(stream, &target));
+    if (!event.reusable || event.flags != ACL_EVENT_SYNC) {
+        return fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "external use needs an event of aclrtCreateEventExWithFlag with ACL_EVENT_SYNC");
+    }
+    RETURN_IF_ERROR(check_flag(records ? event.record_flag : event.wait_flag, 1, records ? "recorded" : "waited for"));
+    std::lock_guard<std::mutex> hold(capture_lock);
+    if (target->recording == nullptr || !target->recording->capturing) {
+        return fail(ACL_ERROR_RT_STREAM_NOT_CAPTURED, "stream %d is not being captured", target->id);
+    }
+    Stream *runner = target->recording->lane->runner;
+    if (records) return record_event_task(*target, kept_copy(EventRecordTask(&event, runner)), copy_of<EventRecordTask>, &event, true);
+    return record_event_task(*target, kept_copy(EventWaitTask(&event, 0, timeout_ns)), copy_of<EventWaitTask>, &event, false);
+}
+
+/* 107028 for events that were recorded in a capture which is under way. */
+aclError refuse_captured_event(const Event &event)
+{
+    if (LIKELY(event.captured.load(std::memory_order_relaxed) == nullptr)) return ACL_SUCCESS;
+    return fail(ACL_ERROR_RT_EVENT_CAPTURED, "event %d was recorded in a capture that is under way", event.id);
+}
+
+} // namespace
+
+Task *bind_event_task(Task &prototype, Stream &stream)
+{
+    if (EventRecordTask *record = dynamic_cast<EventRecordTask *>(&prototype)) {
+        EventRecordTask *bound = new EventRecordTask(EventRecordTask(record->event, &stream));
+        bound->thread = pthread_self();
+        bound->keep_arguments();
+        return bound;
+    }
+    EventWaitTask *bound = new EventWaitTask(std::move(static_cast<EventWaitTask &>(prototype)));
+    std::lock_guard<std::mutex> hold(bound->event->lock);
+    bound->ticket = bound->event->issued;
+    return bound;
+}
+
+namespace {
+
+/* ---- calls ---- */
+
 aclError record(aclrtEvent handle, aclrtStream stream)
 {
     Event *event = nullptr;
     RETURN_IF_ERROR(find_event(handle, "event", &event));
     Stream *target = nullptr;
     RETURN_IF_ERROR(find_stream(stream, &target));
+    if (UNLIKELY(event->record_flag.load(std::memory_order_relaxed) == 1)) RETURN_IF_ERROR(check_flag(event->record_flag, 0, "recorded"));
     return submit(*target, EventRecordTask(event, target));
 }
 
@@ -260,6 +432,12 @@ aclError stream_wait(aclrtStream stream, aclrtEvent handle, uint64_t timeout_s)
     Stream *target = nullptr;
     RETURN_IF_ERROR(find_stream(stream, &target));
     RETURN_IF_ERROR(require_sync(*event));
+    RETURN_IF_ERROR(check_flag(event->wait_flag, 0, "waited for"));
+    if (UNLIKELY(event->captured.load(std::memory_order_relaxed) != nullptr) || is_recording(*target)) {
+        bool ordinary;
+        aclError error = record_wait(*event, *target, timeout_s * 1000000000u, &ordinary);
+        if (error != ACL_SUCCESS || !ordinary) return error;
+    }
     uint64_t ticket;
     {
         std::lock_guard<std::mutex> hold(event->lock);
@@ -371,7 +549,14 @@ aclError aclrtRecordEventWithFlag(aclrtEvent event, aclrtStream stream, uint32_t
 {
     ACL_ENTRY();
     if (flag > ACL_EVENT_RECORD_EXTERNAL) return fail(ACL_ERROR_RT_PARAM_INVALID, "flag is %u, not 0 or 1", flag);
-    return record(event, stream);
+    if (flag == 0) return record(event, stream);
+    Event *target;
+    RETURN_IF_ERROR(find_event(event, "event", &target));
+    {
+        std::lock_guard<std::mutex> hold(target->lock);
+        if (target->issued != 0 && target->record_flag.load() == Event::NO_FLAG) target->record_flag.store(0);
+    }
+    return use_external(stream, *target, true, 0);
 }
 
 aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream)
@@ -403,7 +588,10 @@ aclError aclrtStreamWaitEventWithFlag(aclrtStream stream, aclrtEvent event, uint
 {
     ACL_ENTRY();
     if (flag > ACL_EVENT_WAIT_EXTERNAL) return fail(ACL_ERROR_RT_PARAM_INVALID, "flag is %u, not 0 or 1", flag);
-    return stream_wait(stream, event, timeout);
+    if (flag == 0) return stream_wait(stream, event, timeout);
+    Event *target;
+    RETURN_IF_ERROR(find_event(event, "event", &target));
+    return use_external(stream, *target, false, timeout * uint64_t{1000000000});
 }
 
 aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus *status)
@@ -412,6 +600,7 @@ aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus *statu
     Event *target = nullptr;
     RETURN_IF_ERROR(find_event(event, "event", &target));
     REQUIRE_NOT_NULL(status);
+    RETURN_IF_ERROR(refuse_captured_event(*target));
     std::lock_guard<std::mutex> hold(target->lock);
     bool complete = target->issued == 0 ? target->reusable : target->is_done(target->issued) && !target->was_reset;
     *status = complete ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
@@ -424,6 +613,7 @@ aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus *status)
     Event *target = nullptr;
     RETURN_IF_ERROR(find_event(event, "event", &target));
     REQUIRE_NOT_NULL(status);
+    RETURN_IF_ERROR(refuse_captured_event(*target));
     RETURN_IF_ERROR(require_resettable(*target));
     std::lock_guard<std::mutex> hold(target->lock);
     *status = target->is_done(target->issued) ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
@@ -436,6 +626,7 @@ aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus *statu
     Event *target = nullptr;
     RETURN_IF_ERROR(find_event(event, "event", &target));
     REQUIRE_NOT_NULL(status);
+    RETURN_IF_ERROR(refuse_captured_event(*target));
     RETURN_IF_ERROR(require_resettable(*target));
     *status = target->waits_under_way.load() == 0 ? ACL_EVENT_WAIT_STATUS_COMPLETE : ACL_EVENT_WAIT_STATUS_NOT_READY;
     return ACL_SUCCESS;
@@ -448,6 +639,7 @@ aclError aclrtSynchronizeEvent(aclrtEvent event)
     RETURN_IF_ERROR(find_event(event, "event", &target));
     Context *context = nullptr;
     RETURN_IF_ERROR(require_context(&context));
+    RETURN_IF_ERROR(refuse_captured_event(*target));
     RETURN_IF_ERROR(synchronize_event(*target, NO_DEADLINE));
     return context_failure(*context);
 }
@@ -462,6 +654,7 @@ aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout)
     RETURN_IF_ERROR(find_event(event, "event", &target));
     Context *context = nullptr;
     RETURN_IF_ERROR(require_context(&context));
+    RETURN_IF_ERROR(refuse_captured_event(*target));
     RETURN_IF_ERROR(synchronize_event(*target, deadline_in_ms(timeout)));
     return context_failure(*context);
 }
@@ -471,6 +664,7 @@ namespace {
 /* The time of the newest record, or why there is none. */
 aclError time_of(Event &event, const char *which, uint64_t *ns)
 {
+    RETURN_IF_ERROR(refuse_captured_event(event));
     std::lock_guard<std::mutex> hold(event.lock);
     if (event.issued == 0) return fail(ACL_ERROR_RT_INTERNAL_ERROR, "%s was never recorded", which);
     if (!event.is_done(event.issued)) return fail(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "%s is not complete", which);

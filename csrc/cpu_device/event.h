@@ -16,6 +16,7 @@ namespace acl_cpu {
 
 struct Device;
 struct EventWaitTask;
+struct Join;
 
 struct Event {
     static constexpr Kind kind = Kind::Event;
@@ -32,6 +33,12 @@ struct Event {
     /* The handle and every queued task; the slot is freed with the last. */
     std::atomic<uint32_t> references{1};
     std::atomic<uint32_t> waits_under_way{0};
+    /* Its newest record in a capture that is under way; the object is valid under the capture lock only. */
+    std::atomic<Join *> captured{nullptr};
+    /* An event is used with one flag only (of aclrtRecordEventWithFlag, of aclrtStreamWaitEventWithFlag). */
+    std::atomic<uint32_t> record_flag{NO_FLAG};
+    std::atomic<uint32_t> wait_flag{NO_FLAG};
+    static constexpr uint32_t NO_FLAG = UINT32_MAX;
 
     std::mutex lock;
     /* ---- under the lock ---- */

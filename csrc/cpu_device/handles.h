@@ -19,7 +19,7 @@
 
 namespace acl_cpu {
 
-enum class Kind : uint32_t { None = 0, Context, Stream, Event, Notify, Binary, Function, Args, Label, LabelList, Physical, Pool };
+enum class Kind : uint32_t { None = 0, Context, Stream, Event, Notify, Binary, Function, Args, Label, LabelList, Physical, Pool, Model, ModelTask, TaskGroup, Condition };
 
 constexpr uintptr_t SLOT_ALIGNMENT = 64;
 constexpr uint32_t GENERATIONS = 64;

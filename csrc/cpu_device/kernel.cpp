@@ -23,6 +23,34 @@
 
 namespace acl_cpu {
 
+namespace {
+
+std::mutex &unload_lock = *new std::mutex;
+
+void close_binary(Binary &binary)
+{
+    for (auto &entry : binary.functions) handles<Function>().destroy(entry.second);
+    dlclose(binary.library);
+    handles<Binary>().destroy(&binary);
+}
+
+} // namespace
+
+void retain_recorded(Binary &binary)
+{
+    std::lock_guard<std::mutex> hold(unload_lock);
+    ++binary.recorded;
+}
+
+void release_recorded(Binary &binary)
+{
+    {
+        std::lock_guard<std::mutex> hold(unload_lock);
+        if (--binary.recorded != 0 || !binary.unloaded) return;
+    }
+    close_binary(binary);
+}
+
 bool is_binary(const void *handle) { return Handles<Binary>::find(handle) != nullptr; }
 
 void *binary_of_function(const void *function_handle)
@@ -240,10 +268,14 @@ aclError aclrtBinaryUnLoad(aclrtBinHandle bin_handle)
     /* The caller should have waited; unmapping running code would be worse than waiting here. */
     if (binary->launches_under_way.load() != 0) synchronize_device(*context->device, NO_DEADLINE);
     while (binary->launches_under_way.load() != 0) usleep(100);
-    for (auto &entry : binary->functions) handles<Function>().destroy(entry.second);
+    for (auto &entry : binary->functions) Handles<Function>::retire(entry.second);
     LOG(LAUNCHES, "binary %s unloaded", binary->path.c_str());
-    dlclose(binary->library);
-    handles<Binary>().destroy(binary);
+    {
+        std::lock_guard<std::mutex> hold(unload_lock);
+        binary->unloaded = true;
+        if (binary->recorded != 0) return ACL_SUCCESS; /* a runtime instance launches its kernels */
+    }
+    close_binary(*binary);
     return ACL_SUCCESS;
 }
 

@@ -39,6 +39,9 @@ struct Binary {
     Context *context = nullptr; /* where it was loaded */
     bool checks_pointers = false; /* a `sim` binary */
     std::atomic<uint32_t> launches_under_way{0};
+    /* Launches in runtime instances: the library stays until they are gone. */
+    uint32_t recorded = 0; /* under the lock of unloading, like the next one */
+    bool unloaded = false;
 
     std::mutex lock;
     /* ---- under the lock ---- */
@@ -51,6 +54,9 @@ struct Binary {
         return reinterpret_cast<const ascend_kernel_desc_t *>(first + size_t{index} * table->desc_size);
     }
 };
+
+void retain_recorded(Binary &binary);
+void release_recorded(Binary &binary);
 
 bool is_binary(const void *handle);
 /* Handle of the binary that a function handle belongs to, or nullptr. */

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "device.h"
 #include "errors.h"
@@ -14,6 +15,7 @@
 #include "kernel.h"
 #include "log.h"
 #include "memory.h"
+#include "model.h"
 #include "options.h"
 #include "pool.h"
 #include "stream.h"
@@ -45,6 +47,17 @@ struct BlockJob final : Job {
     KernelTask *task;
 };
 
+/* The attributes of a launch, as the caller gave them. */
+struct KeptAttributes {
+    explicit KeptAttributes(const aclrtLaunchKernelCfg &given) : attrs(given.attrs, given.attrs + given.numAttrs)
+    {
+        cfg.attrs = attrs.data();
+        cfg.numAttrs = attrs.size();
+    }
+    std::vector<aclrtLaunchKernelAttr> attrs;
+    aclrtLaunchKernelCfg cfg;
+};
+
 struct KernelTask final : Task {
     static constexpr size_t small_bytes = 256;
 
@@ -57,7 +70,8 @@ struct KernelTask final : Task {
     KernelTask(KernelTask &&other) noexcept
         : Task(std::move(other)), function(other.function), desc(other.desc), blocks(other.blocks), args(other.args),
           args_size(other.args_size), expected(other.expected), queue_only(other.queue_only), placeholders(other.placeholders),
-          num_placeholders(other.num_placeholders), args_on_device(other.args_on_device), timeout_us(other.timeout_us)
+          num_placeholders(other.num_placeholders), args_on_device(other.args_on_device), timeout_us(other.timeout_us),
+          attributes(other.attributes)
     {
         function->binary->launches_under_way.fetch_add(1);
         counted = true;
@@ -67,6 +81,7 @@ struct KernelTask final : Task {
     {
         if (large != nullptr) delete[] large;
         if (counted) function->binary->launches_under_way.fetch_sub(1);
+        if (is_prototype) release_recorded(*function->binary);
     }
 
     const char *name() const override { return desc->name; }
@@ -79,6 +94,30 @@ struct KernelTask final : Task {
         *size = static_cast<uint32_t>(args_size);
         return args;
     }
+    /* Copies find the arguments here, placeholders patched. */
+    void become_prototype() override
+    {
+        retain_recorded(*function->binary);
+        is_prototype = true;
+        counted = false;
+        function->binary->launches_under_way.fetch_sub(1);
+        placeholders = nullptr;
+        num_placeholders = 0;
+    }
+
+    aclmdlRITaskType task_type() const override { return ACL_MODEL_RI_TASK_KERNEL; }
+    void describe(aclmdlRITaskParams &params) const override
+    {
+        aclmdlRIKernelTaskParams &kernel = params.kernelTaskParams;
+        kernel.funcHandle = function->handle();
+        kernel.cfg = attributes != nullptr ? &attributes->cfg : nullptr;
+        kernel.args = const_cast<uint8_t *>(args);
+        kernel.isHostArgs = !args_on_device;
+        kernel.argsSize = args_size;
+        kernel.numBlocks = blocks;
+    }
+    aclError with_params(const aclmdlRITaskParams &params, std::shared_ptr<Task> *result) const override;
+
     uint32_t instances() const { return blocks * desc->instances_per_block; }
 
     /* Takes a copy of a block in host memory; one in device memory is the caller's until the kernel is done. */
@@ -243,7 +282,9 @@ struct KernelTask final : Task {
     size_t num_placeholders = 0;
     bool args_on_device = false;
     bool counted = false;
+    bool is_prototype = false;
     uint64_t timeout_us = 0;
+    std::shared_ptr<KeptAttributes> attributes; /* of recorded launches */
     Timer::Id timer = 0;
     volatile uint32_t stop = 0;
     Services services; /* filled by equip() */
@@ -443,6 +484,7 @@ aclError launch(Function &function, uint32_t num_blocks, aclrtStream stream, con
     task.placeholders = block.placeholders;
     task.num_placeholders = block.num_placeholders;
     task.timeout_us = attributes.timeout_us;
+    if (UNLIKELY(cfg != nullptr) && is_recording(*target)) task.attributes = std::make_shared<KeptAttributes>(*cfg);
     return submit(*target, std::move(task));
 }
 
@@ -474,10 +516,43 @@ aclError launch_from_device(aclrtFuncHandle func_handle, uint32_t num_blocks, co
     task.queue_only = attributes.timeout_us != 0 || task.waits_between_blocks();
     task.args_on_device = true;
     task.timeout_us = attributes.timeout_us;
+    if (cfg != nullptr && is_recording(*target)) task.attributes = std::make_shared<KeptAttributes>(*cfg);
     return submit(*target, std::move(task));
 }
 
 } // namespace
+
+aclError KernelTask::with_params(const aclmdlRITaskParams &params, std::shared_ptr<Task> *result) const
+{
+    const aclmdlRIKernelTaskParams &wanted = params.kernelTaskParams;
+    Function *launched;
+    if (wanted.funcHandle == nullptr || wanted.args == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "the function or the arguments are NULL");
+    RETURN_IF_ERROR(find_function(wanted.funcHandle, &launched));
+    if (wanted.numBlocks == 0) return fail(ACL_ERROR_RT_PARAM_INVALID, "numBlocks is 0");
+    RETURN_IF_ERROR(check_blocks(*launched, wanted.numBlocks));
+    RETURN_IF_ERROR(check_size(*launched, wanted.argsSize));
+    Attributes read;
+    RETURN_IF_ERROR(read_attributes(wanted.cfg, &read));
+    const uint8_t *bytes = static_cast<const uint8_t *>(wanted.args);
+    if (wanted.isHostArgs == 0) {
+        Allocation found;
+        RETURN_IF_ERROR(check_range(bytes, wanted.argsSize, "args", &found));
+    } else if (launched->binary->checks_pointers) {
+        std::string fault = fault_of_pointers(launched->desc, bytes, wanted.argsSize, nullptr, 0);
+        if (!fault.empty()) return fail_with(ACL_ERROR_RT_PARAM_INVALID, fault.c_str());
+    }
+    KernelTask task(launched, wanted.numBlocks, bytes, wanted.argsSize, UNKNOWN_COST);
+    task.args_on_device = wanted.isHostArgs == 0;
+    task.timeout_us = read.timeout_us;
+    task.thread = thread;
+    if (wanted.cfg != nullptr) task.attributes = std::make_shared<KeptAttributes>(*wanted.cfg);
+    std::shared_ptr<KernelTask> changed = std::make_shared<KernelTask>(std::move(task));
+    changed->keep_arguments();
+    changed->become_prototype();
+    *result = changed;
+    return ACL_SUCCESS;
+}
+
 } // namespace acl_cpu
 
 using namespace acl_cpu;

@@ -100,7 +100,7 @@ void log_live_objects()
         Device *device = find_device(id);
         for (void *handle : streams_of(*device)) {
             Stream *stream = Handles<Stream>::find(handle);
-            if (stream == nullptr || stream->is_default()) continue;
+            if (stream == nullptr || stream->is_default() || stream->internal) continue;
             log_leak(Handles<Stream>::creator_of(stream), "stream %d (%p) of device %u is", stream->id, handle, id);
         }
     }
@@ -115,6 +115,8 @@ void log_live_objects()
         if (context->primary) return;
         log_leak(Handles<Context>::creator_of(context), "context %p of device %d is", context->handle(), context->device->id);
     });
+    log_live_models();
+    log_live_labels();
     log_live_pools();
     log_live_physical();
     for_each_allocation(

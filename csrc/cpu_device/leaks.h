@@ -28,6 +28,8 @@ void log_live_notifies();
 void log_live_pools();
 void log_live_physical();
 void log_live_registrations();
+void log_live_labels();
+void log_live_models();
 
 } // namespace acl_cpu
 #endif

@@ -16,6 +16,7 @@
 #include "handles.h"
 #include "leaks.h"
 #include "log.h"
+#include "model.h"
 #include "memory.h"
 #include "settings.h"
 #include "stream.h"
@@ -295,6 +296,7 @@ aclError aclrtMemPoolMallocAsync(void **ptr, size_t size, aclrtMemPool mem_pool,
     RETURN_IF_ERROR(find_pool(mem_pool, &pool));
     Stream *target = nullptr;
     RETURN_IF_ERROR(find_stream(stream, &target));
+    RETURN_IF_ERROR(refuse_recorded(*target, "memory of a pool"));
     if (target->device != pool->device) {
         return fail(ACL_ERROR_RT_PARAM_INVALID, "the pool is on device %d, the stream on device %d", pool->device->id,
                     target->device->id);
@@ -325,6 +327,7 @@ aclError aclrtMemPoolFreeAsync(void *ptr, aclrtStream stream)
     REQUIRE_NOT_NULL(ptr);
     Stream *target = nullptr;
     RETURN_IF_ERROR(find_stream(stream, &target));
+    RETURN_IF_ERROR(refuse_recorded(*target, "memory of a pool"));
     uintptr_t base = reinterpret_cast<uintptr_t>(ptr);
     MemoryPool *pool = nullptr;
     {

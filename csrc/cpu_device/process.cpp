@@ -19,6 +19,7 @@
 #include "kernel.h"
 #include "leaks.h"
 #include "memory.h"
+#include "model.h"
 #include "notify.h"
 #include "pool.h"
 #include "settings.h"
@@ -246,13 +247,13 @@ int ascendcl_cpu_live_objects(ascendcl_cpu_live_t *live)
     }
     if (forked_child()) return pass_gate(__func__);
     uint32_t defaults = handles<Context>().live(); /* each context has one default stream */
-    uint32_t streams = handles<Stream>().live();
+    uint32_t streams = handles<Stream>().live() - internal_streams();
     live->contexts = explicit_contexts();
     live->streams = streams > defaults ? streams - defaults : 0;
     live->events = handles<Event>().live();
     live->notifies = live_notify_count();
     live->binaries = handles<Binary>().live();
     live->allocations = static_cast<uint32_t>(live_allocations(&live->bytes));
-    live->reserved = 0;
+    live->models = handles<Model>().live();
     return ACL_SUCCESS;
 }

@@ -161,6 +161,8 @@ struct ReportTask final : Task {
     }
 
     const char *name() const override { return "callback"; }
+    /* The subscription is one of the stream it is enqueued on, not of the one that executes a model. */
+    bool can_be_recorded() const override { return false; }
     uint64_t busy_ns() const override { return 0; }
 
     Step start(Stream &on) override

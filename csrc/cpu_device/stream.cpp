@@ -9,6 +9,7 @@
 #include "errors.h"
 #include "log.h"
 #include "mempool.h"
+#include "model.h"
 #include "pool.h"
 
 namespace acl_cpu {
@@ -47,6 +48,9 @@ aclError find_stream(aclrtStream handle, Stream **stream)
 aclError refusal(Stream &stream)
 {
     uint32_t trouble = stream.trouble.load();
+    if (stream.runs.load(std::memory_order_relaxed) != nullptr) {
+        return fail(ACL_ERROR_RT_STREAM_MODEL, "stream %d executes a runtime instance and takes no other work", stream.id);
+    }
     if ((trouble & TROUBLE_CLOSED) != 0) return fail(ACL_ERROR_RT_INVALID_HANDLE, "stream %d is being destroyed", stream.id);
     if ((trouble & TROUBLE_DEVICE_ONLY) != 0) {
         return fail(ACL_ERROR_RT_INTERNAL_ERROR, "stream %d was made with ACL_STREAM_DEVICE_USE_ONLY: it takes no work from the host",
@@ -124,7 +128,7 @@ bool Stream::finish(Task *task)
     if (UNLIKELY(task->error != ACL_SUCCESS)) {
         note_error(*task);
         /* The context's host thread concludes it when the callbacks have returned. */
-        if (has_exception_callbacks() && run_exception_callbacks(*this, task)) return false;
+        if (has_exception_callbacks() && task->is_news() && run_exception_callbacks(*this, task)) return false;
     }
     return conclude(task);
 }
@@ -174,6 +178,8 @@ void Stream::note_error(const Task &task)
     LOG(ERRORS, "stream %d: task %u (%s) failed with %d %s: %s", id, task.id, task.name(), task.error,
         error_name(task.error), text);
     if (task.function_handle() != nullptr) device->core_faults.fetch_add(1, std::memory_order_relaxed);
+    /* The stream on which the model is executed reports it. */
+    if (runs.load(std::memory_order_relaxed) != nullptr) return model_task_failed(*this, task);
     std::lock_guard<std::mutex> hold(lock);
     if (error == ACL_SUCCESS) {
         error = task.error;
@@ -283,6 +289,18 @@ aclError synchronize(Stream &stream, uint64_t deadline)
 
 uint32_t max_streams() { return 1984; }
 
+namespace {
+std::atomic<uint32_t> internals{0};
+} // namespace
+
+void make_internal(Stream &stream)
+{
+    stream.internal = true;
+    internals.fetch_add(1);
+}
+
+uint32_t internal_streams() { return internals.load(); }
+
 Stream *create_stream(Context &context, uint32_t priority, uint32_t flags, const void *creator)
 {
     Device &device = *context.device;
@@ -339,6 +357,7 @@ void destroy_stream(Stream &stream, bool drop_work)
     Device &device = *stream.device;
     forget_report_stream(stream);
     forget_allocator(stream);
+    forget_recording(stream);
     LOG(STREAMS, "stream %d (%p) destroyed", stream.id, stream.handle());
     {
         std::lock_guard<std::mutex> hold(context.lock);
@@ -350,6 +369,7 @@ void destroy_stream(Stream &stream, bool drop_work)
         std::lock_guard<std::mutex> hold(device.lock);
         --device.streams;
     }
+    if (stream.internal) internals.fetch_sub(1);
     handles<Stream>().destroy(&stream);
     unpark(&stream);
 }

@@ -23,6 +23,8 @@ namespace acl_cpu {
 
 struct Context;
 struct Device;
+struct Lane;
+struct Recording;
 class Job;
 
 /* Bits of Stream::trouble. */
@@ -31,7 +33,7 @@ enum : uint32_t {
     TROUBLE_STOPPED = 1u << 1, /* failed in stop-on-failure mode: drops all work */
     TROUBLE_DROP = 1u << 2,    /* tasks up to drop_through are dropped */
     TROUBLE_CLOSED = 1u << 3,  /* being destroyed */
-    TROUBLE_RECORDING = 1u << 4, /* tasks go to a recorder, not to the executor */
+    TROUBLE_RECORDING = 1u << 4, /* tasks go to a recorder (model.h), not to the executor */
     TROUBLE_DEVICE_ONLY = 1u << 5 /* made for the device's own use: takes no work, for its whole life */
 };
 
@@ -82,6 +84,11 @@ struct Stream {
     std::atomic<uint64_t> report_thread{0}; /* of aclrtSubscribeReport */
     std::atomic<uint32_t> limit_cube{0};    /* core limits, 0: the device's */
     std::atomic<uint32_t> limit_vector{0};
+
+    /* ---- runtime instances, see model.h ---- */
+    std::atomic<Lane *> runs{nullptr}; /* whose tasks it executes: a stream that no user enqueues to */
+    Recording *recording = nullptr;    /* under the capture lock */
+    bool internal = false;             /* of the device itself: no leak */
 
     /* ---- the context's list of streams, under the device's lock ---- */
     Stream *next_in_context = nullptr;
@@ -151,6 +158,17 @@ aclError refusal(Stream &stream);
 void finish_inline(Stream &stream, Task &task);
 void schedule_rest(Stream &stream);
 
+/* A stream whose tasks are recorded keeps the task, or what becomes of it in a recording. */
+using CopyTask = Task *(*)(Task &);
+aclError record_kept(Stream &stream, Task *prototype, CopyTask copy);
+template <class T> aclError record_task(Stream &stream, T &task)
+{
+    task.thread = pthread_self();
+    T *kept = new T(std::move(task));
+    kept->keep_arguments();
+    return record_kept(stream, kept, [](Task &prototype) -> Task * { return new T(std::move(static_cast<T &>(prototype))); });
+}
+
 /* What keeps work from running in the calling thread: it is refused, recorded, or dropped in order. */
 constexpr uint32_t TROUBLE_DETOUR = TROUBLE_STOPPED | TROUBLE_DROP | TROUBLE_CLOSED | TROUBLE_RECORDING | TROUBLE_DEVICE_ONLY;
 
@@ -158,7 +176,10 @@ constexpr uint32_t TROUBLE_DETOUR = TROUBLE_STOPPED | TROUBLE_DROP | TROUBLE_CLO
 template <class T> aclError submit(Stream &stream, T &&task)
 {
     bool detour = (stream.trouble.load(std::memory_order_relaxed) & TROUBLE_DETOUR) != 0;
-    if (UNLIKELY(detour)) RETURN_IF_ERROR(refusal(stream));
+    if (UNLIKELY(detour)) {
+        RETURN_IF_ERROR(refusal(stream));
+        if ((stream.trouble.load(std::memory_order_relaxed) & TROUBLE_RECORDING) != 0) return record_task(stream, task);
+    }
     uint32_t id;
     if (task.cost_ns() <= TINY_NS && LIKELY(!detour) && stream.try_begin(&id)) {
         task.id = id;
@@ -209,6 +230,9 @@ void destroy_stream(Stream &stream, bool drop_work);
 /* Drops queued work, stops what runs as soon as it can be, and waits until nothing is left. */
 void abort_work(Stream &stream);
 uint32_t max_streams();
+/* Marks a stream as one of the device's own; the number of such. */
+void make_internal(Stream &stream);
+uint32_t internal_streams();
 
 } // namespace acl_cpu
 #endif

@@ -7,6 +7,7 @@
 #include "device.h"
 #include "errors.h"
 #include "mempool.h"
+#include "model.h"
 #include "state_callbacks.h"
 #include "stream.h"
 
@@ -41,6 +42,8 @@ aclError destroy(aclrtStream stream, bool drop_work)
     Stream *target;
     RETURN_IF_ERROR(find_stream(stream, &target));
     REQUIRE(!target->is_default(), "the default stream of a context cannot be destroyed");
+    RETURN_IF_ERROR(refuse_captured(*target));
+    if (target->runs.load() != nullptr) return refusal(*target);
     if (!begin_destroy(*target)) return fail(ACL_ERROR_RT_INVALID_HANDLE, "stream %p is being destroyed", stream);
     notify_stream_state(*target, ACL_RT_STREAM_STATE_DESTROY_PRE);
     destroy_stream(*target, drop_work);
@@ -91,6 +94,7 @@ aclError aclrtSynchronizeStream(aclrtStream stream)
         trim_pools_if_any(*target->device);
         return ACL_SUCCESS;
     }
+    RETURN_IF_ERROR(refuse_captured(*target));
     if ((target->flags & unsynchronized_flags) != 0) return ACL_SUCCESS;
     return synchronize(*target, NO_DEADLINE);
 }
@@ -101,6 +105,7 @@ aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout)
     RETURN_IF_ERROR(check_timeout(timeout));
     Stream *target;
     RETURN_IF_ERROR(find_any_stream(stream, &target));
+    RETURN_IF_ERROR(refuse_captured(*target));
     if ((target->flags & unsynchronized_flags) != 0) return ACL_SUCCESS;
     return synchronize(*target, deadline_in_ms(timeout));
 }
@@ -114,6 +119,7 @@ aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus *status)
     *status = target->idle() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
     aclError failure = target->context->failure.load(std::memory_order_relaxed);
     if (LIKELY(target->trouble.load(std::memory_order_acquire) == 0 && failure == ACL_SUCCESS)) return ACL_SUCCESS;
+    RETURN_IF_ERROR(refuse_captured(*target));
     /* A query looks at the error, only a synchronization takes it. */
     aclError error;
     std::string message;

@@ -44,6 +44,10 @@ struct Task {
     virtual uint64_t cost_ns() const { return UNKNOWN_COST; }
     /* How long start() may keep the thread that calls it: 0 for tasks that only wait for something. */
     virtual uint64_t busy_ns() const { return cost_ns(); }
+    /* Whether it can be a task of a runtime instance. */
+    virtual bool can_be_recorded() const { return true; }
+    /* False for a failure that was reported where it happened. */
+    virtual bool is_news() const { return true; }
     /* For exception callbacks. */
     virtual void *function_handle() const { return nullptr; }
     virtual const void *arguments(uint32_t *size) const
@@ -51,6 +55,13 @@ struct Task {
         *size = 0;
         return nullptr;
     }
+    /* What aclmdlRITaskGetType and aclmdlRITaskGetParams say of the task. */
+    virtual aclmdlRITaskType task_type() const { return ACL_MODEL_RI_TASK_DEFAULT; }
+    virtual void describe(aclmdlRITaskParams &) const {}
+    /* A task like this one with other parameters. Reports its errors. */
+    virtual aclError with_params(const aclmdlRITaskParams &, std::shared_ptr<Task> *) const { return ACL_ERROR_RT_PARAM_INVALID; }
+    /* Copies of the task will run, it will not. */
+    virtual void become_prototype() {}
     /* Copies what the caller may change after the call; runs when the task does not run at once. */
     void keep_arguments() {}
     /* Whether start_elsewhere() may replace start(): it puts the work where other threads find it, and returns. */

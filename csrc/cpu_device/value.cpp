@@ -79,6 +79,13 @@ struct ValueWaitTask final : WaitingTask {
         return true;
     }
 
+    aclmdlRITaskType task_type() const override { return ACL_MODEL_RI_TASK_VALUE_WAIT; }
+    void describe(aclmdlRITaskParams &params) const override
+    {
+        params.valueWaitTaskParams = {const_cast<void *>(address), value, condition};
+    }
+    aclError with_params(const aclmdlRITaskParams &params, std::shared_ptr<Task> *result) const override;
+
     const void *const address;
     const uint64_t value;
     const uint32_t condition;
@@ -109,6 +116,10 @@ struct ValueWriteTask final : Task {
         return Step::Done;
     }
 
+    aclmdlRITaskType task_type() const override { return ACL_MODEL_RI_TASK_VALUE_WRITE; }
+    void describe(aclmdlRITaskParams &params) const override { params.valueWriteTaskParams = {address, value}; }
+    aclError with_params(const aclmdlRITaskParams &params, std::shared_ptr<Task> *result) const override;
+
     void *const address;
     const uint64_t value;
 };
@@ -123,6 +134,28 @@ aclError check_word(void *address)
     RETURN_IF_ERROR(check_range(address, sizeof(uint64_t), "dev_addr", &found));
     if (found.on_device()) return ACL_SUCCESS;
     return fail(ACL_ERROR_RT_PARAM_INVALID, "dev_addr %p lies in no device memory", address);
+}
+
+aclError check_condition(uint32_t flag)
+{
+    if (flag <= ACL_STREAM_WAIT_VALUE_NOR) return ACL_SUCCESS;
+    return fail(ACL_ERROR_RT_PARAM_INVALID, "flag is %u, not one of ACL_STREAM_WAIT_VALUE_*", flag);
+}
+
+aclError ValueWriteTask::with_params(const aclmdlRITaskParams &params, std::shared_ptr<Task> *result) const
+{
+    RETURN_IF_ERROR(check_word(params.valueWriteTaskParams.devAddr));
+    *result = std::make_shared<ValueWriteTask>(params.valueWriteTaskParams.devAddr, params.valueWriteTaskParams.value);
+    return ACL_SUCCESS;
+}
+
+aclError ValueWaitTask::with_params(const aclmdlRITaskParams &params, std::shared_ptr<Task> *result) const
+{
+    const aclmdlRIValueWaitTaskParams &wanted = params.valueWaitTaskParams;
+    RETURN_IF_ERROR(check_word(wanted.devAddr));
+    RETURN_IF_ERROR(check_condition(wanted.flag));
+    *result = std::make_shared<ValueWaitTask>(wanted.devAddr, wanted.value, wanted.flag, timeout_ns);
+    return ACL_SUCCESS;
 }
 
 } // namespace
@@ -165,9 +198,7 @@ aclError aclrtValueWait(void *dev_addr, uint64_t value, uint32_t flag, aclrtStre
 {
     ACL_ENTRY();
     RETURN_IF_ERROR(check_word(dev_addr));
-    if (flag > ACL_STREAM_WAIT_VALUE_NOR) {
-        return fail(ACL_ERROR_RT_PARAM_INVALID, "flag is %u, not one of ACL_STREAM_WAIT_VALUE_*", flag);
-    }
+    RETURN_IF_ERROR(check_condition(flag));
     Stream *target;
     RETURN_IF_ERROR(find_stream(stream, &target));
     return submit(*target, ValueWaitTask(dev_addr, value, flag, 0));

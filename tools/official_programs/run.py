@@ -178,7 +178,10 @@ def run_program(program: Program, example: Path, installation: Path, timeout: fl
         "program": program.folder,
         "arguments": list(program.arguments),
         "kernels": program.kernels,
+        "headers": "the checkout's" if program.own_headers else "given",
     }
+    if not (installation / "include").is_dir():
+        return result | {"builds": False, "ends": False, "why": "the checkout has no include/external/acl", "output": ""}
     if not folder.is_dir():
         return result | {"builds": False, "ends": False, "why": "not in the checkout", "output": ""}
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("ASCEND", "SOC_VERSION"))} | DEVICE
@@ -200,13 +203,14 @@ def run_program(program: Program, example: Path, installation: Path, timeout: fl
 
 
 def table(results: list[dict[str, object]]) -> str:
-    rows = [("program", "kernels", "builds", "ends as its text says", "why not")]
+    rows = [("program", "kernels", "headers", "builds", "ends as its text says", "why not")]
     for r in results:
         name = " ".join([str(r["program"]), *map(str, r["arguments"])])  # type: ignore[call-overload]
         words = ["yes" if r[key] else "no" for key in ("builds", "ends")]
-        rows.append((name, "ours" if r["kernels"] else "none", *words, str(r["why"]).replace("|", "\\|")))
+        why = str(r["why"]).replace("|", "\\|")
+        rows.append((name, "ours" if r["kernels"] else "none", str(r["headers"]), *words, why))
     lines = [f"| {' | '.join(row)} |".replace("|  |", "| |") for row in rows]
-    return "\n".join([lines[0], "|---|---|---|---|---|", *lines[1:]])
+    return "\n".join([lines[0], "|---|---|---|---|---|---|", *lines[1:]])
 
 
 def main() -> int:
@@ -229,7 +233,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="official-programs-") as temporary:
         work = (options.work or Path(temporary)).resolve()
         work.mkdir(parents=True, exist_ok=True)
-        for name in ("example", "cann"):
+        for name in ("example", "cann", "cann-checkout"):
             shutil.rmtree(work / name, ignore_errors=True)
         library = options.library
         if library is None:
@@ -238,13 +242,18 @@ def main() -> int:
             library = work / "libascendcl_cpu.so"
         shutil.copytree(options.example, work / "example")
         make_installation(work / "cann", options.headers.resolve(), library)
+        # Some programs are younger than released headers.
+        own_headers = options.example.resolve().parent / "include" / "external"
+        if (own_headers / "acl" / "acl.h").is_file():
+            make_installation(work / "cann-checkout", own_headers, library)
 
         results, others = [], []
         for into, programs in ((results, PROGRAMS), (others, VARIANTS)):
             for program in programs:
                 if options.only and not any(text in program.folder for text in options.only):
                     continue
-                into.append(run_program(program, work / "example", work / "cann", options.timeout))
+                installation = work / ("cann-checkout" if program.own_headers else "cann")
+                into.append(run_program(program, work / "example", installation, options.timeout))
                 last = into[-1]
                 name = " ".join([program.folder, *program.arguments])
                 say(f"{'ok' if last['ends'] else 'NOT':4}{name}{': ' if last['why'] else ''}{last['why']}")
