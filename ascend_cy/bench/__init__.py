@@ -40,6 +40,7 @@ BENCHMARKS = (
     Benchmark("enqueue", "enqueue on a busy stream beside PoCL"),
     Benchmark("allocation", "make and drop arrays beside NumPy, torch and pyopencl"),
     Benchmark("threads", "more workers, and more Python threads"),
+    Benchmark("sim", "Ascend C under the simulator, with and without checks, beside the kernels of the CPU"),
     Benchmark("instructions", "machine instructions of the hot paths; needs valgrind"),
 )
 

@@ -280,6 +280,9 @@ private:
         if (std::mutex *mutex = SharedMutex()) {
             std::unique_lock<std::mutex> lock(*mutex);
             EnterAccess(pipe, start, start + length, touch, operand, data, lock);
+            if (touch == Touch::kRead) {
+                lock.unlock();
+            }
             copy();
         } else {
             copy();

@@ -51,7 +51,7 @@ public:
         Access other;
     };
 
-    // Who loads or stores holds this lock meanwhile, so that the bytes are those of the last store in the books.
+    // Held from the entry of a store until its bytes are there, so that they are those of the last store in the books.
     std::mutex &mutex() { return mutex_; }
     // Enters an access to bytes [start, end) by a core that knows `clock` of the others. `data`: what a store is about to
     // write. Storing what is there already does no harm, and shipped kernels do it.
