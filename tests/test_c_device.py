@@ -30,6 +30,8 @@ WAYS = {
             "exit_with_waiting_thread",
             "exit_handler",
             "exit_handler_stuck",
+            "exit_executing",
+            "exit_handler_models",
             "finalize_with_work",
             "settings_by_call",
         )

@@ -38,7 +38,7 @@ Context *new_context(Device &device, bool primary, const void *creator)
 void end_context(Context &context, bool drop_work)
 {
     Device &device = *context.device;
-    end_models_of(context, drop_work);
+    if (!end_models_of(context, drop_work)) return; /* the process exits, and they may still need it */
     for (;;) {
         Stream *stream;
         {

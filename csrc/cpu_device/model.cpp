@@ -19,6 +19,8 @@ std::mutex &capture_lock = *new std::mutex;
 namespace {
 
 constexpr uint64_t destroy_patience_ns = 10000000000;
+/* While the process exits, workers begin nothing and nobody waits for long. */
+constexpr uint64_t exit_patience_ns = 1000000000;
 /* Flags of aclmdlRIBindStream, which released headers do not name: a stream that begins with the model, and one that is
  * activated by others (ACL_MODEL_STREAM_FLAG_HEAD, ACL_MODEL_STREAM_FLAG_DEFAULT). */
 constexpr uint32_t head_stream = 0;
@@ -359,6 +361,7 @@ namespace {
 bool wait_until_unused(Model &model, uint64_t deadline)
 {
     std::vector<Model::Use> uses;
+    if (pool().stopping()) deadline = std::min(deadline, now_ns() + exit_patience_ns);
     {
         std::lock_guard<std::mutex> hold(capture_lock);
         uses = model.uses;
@@ -372,23 +375,24 @@ bool wait_until_unused(Model &model, uint64_t deadline)
 
 } // namespace
 
-void end_models_of(Context &context, bool drop_work)
+bool end_models_of(Context &context, bool drop_work)
 {
-    if (context.models.load() == 0) return;
+    if (context.models.load() == 0) return true;
     std::vector<Model *> models;
     std::unique_lock<std::mutex> hold(capture_lock);
     handles<Model>().for_each_live([&](Model *model) {
         if (model->context == &context && model->parent == nullptr) models.push_back(model);
     });
-    if (models.empty()) return;
+    if (models.empty()) return true;
     for (Model *model : models) model->closing = true;
     hold.unlock();
     for (Model *model : models) {
         if (drop_work) model->cancel(ACL_SUCCESS, "");
-        wait_until_unused(*model, NO_DEADLINE);
+        if (!wait_until_unused(*model, NO_DEADLINE)) return false;
     }
     hold.lock();
     for (Model *model : models) destroy_model(*model, hold);
+    return true;
 }
 
 void log_live_models()
@@ -538,7 +542,11 @@ aclError aclmdlRIAbort(aclmdlRI model_ri)
         model->pending.fetch_add(1); /* it stays while it is aborted */
     }
     model->cancel(ACL_ERROR_RT_MODEL_ABORT_NORMAL, format("model %u was aborted", model->id));
-    park_until(model, NO_DEADLINE, [&] {
+    uint64_t deadline = pool().stopping() ? now_ns() + exit_patience_ns : NO_DEADLINE;
+    for (Lane *lane : model->lanes) {
+        wait_for(*lane->runner, Stream::submitted(lane->runner->progress.load()), deadline);
+    }
+    park_until(model, deadline, [&] {
         std::lock_guard<std::mutex> hold(model->lock);
         return !model->running || !model->cancelled;
     });

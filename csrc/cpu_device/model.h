@@ -224,7 +224,8 @@ inline aclError check_capture_mode(Context &context)
 }
 /* The stream, or its context, is being destroyed. */
 void forget_recording(Stream &stream);
-void end_models_of(Context &context, bool drop_work);
+/* False, at exit, if their work does not end. */
+bool end_models_of(Context &context, bool drop_work);
 /* A task failed on a runner. */
 void model_task_failed(Stream &runner, const Task &task);
 

@@ -42,7 +42,7 @@ for source in "$here"/test_*.c "$here"/test_*.cpp; do
     case $name in
     test_process)
         for way in fork_unused fork_used fork_states exit_running exit_endless exit_in_callback exit_waiting exit_with_waiting_thread \
-            exit_handler exit_handler_stuck finalize_with_work settings_by_call fault_sequence; do
+            exit_handler exit_handler_stuck exit_executing exit_handler_models finalize_with_work settings_by_call fault_sequence; do
             # A sanitizer's own threads do not survive a fork.
             [ "$kind" = thread ] && case $way in fork*) continue ;; esac
             # The child does not have the stacks of the parent's threads: what only they know looks lost to it.

@@ -315,6 +315,53 @@ static void exit_handler_stuck(void)
     exit_in_callback();
 }
 
+/* ---- runtime instances ---- */
+
+static aclmdlRI model;
+
+static void capture(int64_t microseconds)
+{
+    OK(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_RELAXED));
+    OK(run_with(kernel(binary, "sleep_us"), 1, stream, memory, microseconds));
+    OK(aclmdlRICaptureEnd(stream, &model));
+}
+
+/* Executions under way and enqueued, an open capture. */
+static void exit_executing(void)
+{
+    start();
+    aclrtStream other;
+    OK(aclrtCreateStream(&other));
+    capture(50000);
+    for (int i = 0; i < 20; ++i) OK(aclmdlRIExecuteAsync(model, i % 2 != 0 ? stream : other));
+    OK(aclrtCreateStream(&other));
+    OK(aclmdlRICaptureBegin(other, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+}
+
+/* An exit handler executes a model, then gives up on one that cannot end. */
+static void late_models(void)
+{
+    int64_t *count = memory;
+    if (aclmdlRIExecuteAsync(model, stream) != 0 || aclrtSynchronizeStream(stream) != 0 || *count != 1) _exit(5);
+    if (aclmdlRIDestroy(model) != 0) _exit(6);
+    aclrtNotify notify;
+    double begin = seconds();
+    aclrtCreateNotify(&notify, 0);
+    aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_RELAXED);
+    aclrtWaitAndResetNotify(notify, stream, 0);
+    if (aclmdlRICaptureEnd(stream, &model) != 0 || aclmdlRIExecuteAsync(model, stream) != 0) _exit(7);
+    if (aclmdlRIDestroy(model) != 107037 || seconds() - begin > 5) _exit(8);
+}
+
+static void exit_handler_models(void)
+{
+    atexit(late_models);
+    start();
+    OK(aclrtMalloc(&memory, 8, ACL_MEM_MALLOC_HUGE_FIRST));
+    memset(memory, 0, 8);
+    capture(1000);
+}
+
 static void finalize_with_work(void)
 {
     start();
@@ -431,6 +478,8 @@ static const struct {
             {"exit_with_waiting_thread", exit_with_waiting_thread},
             {"exit_handler", exit_handler},
             {"exit_handler_stuck", exit_handler_stuck},
+            {"exit_executing", exit_executing},
+            {"exit_handler_models", exit_handler_models},
             {"finalize_with_work", finalize_with_work},
             {"settings_cores", settings_cores},
             {"settings_bad", settings_bad},
