@@ -9,6 +9,7 @@ from __future__ import annotations
 import os as _os
 
 from ascend_cy._build_info import version as __version__
+from ascend_cy._compile import compile  # noqa: A004
 from ascend_cy._core import (
     Device,
     DeviceArray,
@@ -37,11 +38,13 @@ from ascend_cy._core import (
     zeros,
 )
 from ascend_cy._futures import StreamFuture
+from ascend_cy._module import Kernel, Module, load, modules
 from ascend_cy._ops import layernorm, layernorm_backward, matmul, vector_add
 from ascend_cy._pipeline import Pipeline
 from ascend_cy.errors import (
     AclError,
     AscendCyResourceWarning,
+    CompileError,
     DeviceMemoryError,
     DeviceNotFoundError,
     KernelError,
@@ -50,17 +53,21 @@ from ascend_cy.errors import (
 __all__ = [
     "AclError",
     "AscendCyResourceWarning",
+    "CompileError",
     "Device",
     "DeviceArray",
     "DeviceMemoryError",
     "DeviceNotFoundError",
     "Event",
+    "Kernel",
     "KernelError",
+    "Module",
     "Pipeline",
     "Stream",
     "StreamFuture",
     "__version__",
     "asarray",
+    "compile",
     "current_stream",
     "default_stream",
     "device_count",
@@ -78,8 +85,10 @@ __all__ = [
     "layernorm",
     "layernorm_backward",
     "live_objects",
+    "load",
     "matmul",
     "memory_stats",
+    "modules",
     "ones",
     "set_memory_limit",
     "synchronize",

@@ -1,13 +1,15 @@
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from os import PathLike
 from types import EllipsisType, TracebackType
-from typing import Any, Literal, SupportsFloat, SupportsIndex, TypeAlias, TypeVar, overload
+from typing import Any, Literal, NoReturn, Protocol, SupportsFloat, SupportsIndex, TypeAlias, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from ascend_cy.errors import AclError as AclError
 from ascend_cy.errors import AscendCyResourceWarning as AscendCyResourceWarning
+from ascend_cy.errors import CompileError as CompileError
 from ascend_cy.errors import DeviceMemoryError as DeviceMemoryError
 from ascend_cy.errors import DeviceNotFoundError as DeviceNotFoundError
 from ascend_cy.errors import KernelError as KernelError
@@ -145,6 +147,69 @@ class Device:
     ) -> None: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
+
+_Path: TypeAlias = str | PathLike[str]
+_Binary: TypeAlias = _Path | bytes | bytearray | memoryview
+
+class _Launcher(Protocol):
+    def __call__(self, *args: Any) -> None: ...
+
+class Kernel:
+    @property
+    def name(self) -> str: ...
+    @property
+    def signature(self) -> str: ...
+    def __getitem__(self, key: SupportsIndex | tuple[SupportsIndex, Stream | None], /) -> _Launcher: ...
+    def __call__(self, *args: Any) -> NoReturn: ...
+    def launch(self, *args: Any, blocks: SupportsIndex, stream: Stream | None = None) -> None: ...
+
+class Module:
+    @property
+    def name(self) -> str: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def digest(self) -> str: ...
+    @property
+    def path(self) -> str | None: ...
+    @property
+    def kernels(self) -> list[str]: ...
+    @property
+    def closed(self) -> bool: ...
+    def kernel(
+        self, name: str, signature: str | None = None, *, layout: Literal["compiler", "slots"] = "compiler"
+    ) -> Kernel: ...
+    def reload(
+        self,
+        source: _Binary | None = None,
+        *,
+        version: str | None = None,
+        digest: str | None = None,
+        warm: Callable[[Module], object] | None = None,
+    ) -> bool: ...
+    def unload(self) -> None: ...
+    def __enter__(self) -> Module: ...
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None = None,
+        exc_value: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None: ...
+
+def load(
+    source: _Binary, *, name: str | None = None, version: str | None = None, digest: str | None = None
+) -> Module: ...
+def modules() -> list[Module]: ...
+def compile(
+    source: _Path,
+    *,
+    target: Literal["sim", "cpu", "ascend910b", "ascend910_93"] | None = None,
+    options: Sequence[str] = (),
+    include_dirs: Sequence[_Path] = (),
+    name: str | None = None,
+    version: str | None = None,
+    compiler: str | None = None,
+) -> Module: ...
 
 class Pipeline:
     @property

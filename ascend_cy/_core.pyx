@@ -1,7 +1,7 @@
 """The door to the runtime: devices, streams, events, arrays, memory."""
 
 cimport numpy as cnp
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from ascend_cy cimport _acl
 from ascend_cy._dtypes cimport parse_dtype
@@ -393,13 +393,15 @@ def live_objects():
     Returns
     -------
     dict of str to int
-        ``streams``, ``events``, ``buffers``, ``buffer_bytes``, ``pinned``, ``pinned_bytes``.
+        ``streams``, ``events``, ``buffers``, ``buffer_bytes``, ``pinned``, ``pinned_bytes``, ``modules``.
     """
     cdef ascend_cy_live_counts_t counts
+    cdef int64_t modules = ascend_cy_live_modules()
     drop_passed()
     ascend_cy_live_counts(&counts)
     return {"streams": counts.streams, "events": counts.events, "buffers": counts.buffers,
-            "buffer_bytes": counts.buffer_bytes, "pinned": counts.pinned, "pinned_bytes": counts.pinned_bytes}
+            "buffer_bytes": counts.buffer_bytes, "pinned": counts.pinned, "pinned_bytes": counts.pinned_bytes,
+            "modules": modules}
 
 
 def _at_exit():

@@ -139,3 +139,24 @@ cdef extern from "ascend_cy/launch.h" nogil:
     int ascend_cy_matmul(const ascend_cy_matrices_t *a, const ascend_cy_matrices_t *b, void *c, int64_t c_row_stride,
                          int64_t c_batch_stride, int64_t batch, int64_t m, int64_t n, int64_t k, int dtype,
                          void *stream) noexcept
+
+cdef extern from "ascend_cy/module.h" nogil:
+    ctypedef struct ascend_cy_module_t:
+        pass
+    ctypedef struct ascend_cy_kernel_t:
+        pass
+    ctypedef struct ascend_cy_inline_data_t:
+        uint32_t slot
+        uint32_t data
+        uint32_t size
+    int ascend_cy_module_load(const void *image, size_t size, const char *name, ascend_cy_module_t **out) noexcept
+    void ascend_cy_module_retain(ascend_cy_module_t *module) noexcept
+    void ascend_cy_module_release(ascend_cy_module_t *module) noexcept
+    int64_t ascend_cy_live_modules() noexcept
+    int ascend_cy_module_wait(ascend_cy_module_t *module, int32_t timeout_ms) noexcept
+    int ascend_cy_module_kernel(ascend_cy_module_t *module, const char *name, ascend_cy_kernel_t **out) noexcept
+    int ascend_cy_kernel_param_count(ascend_cy_kernel_t *kernel, size_t *count) noexcept
+    int ascend_cy_kernel_param(ascend_cy_kernel_t *kernel, size_t index, size_t *offset, size_t *size) noexcept
+    int ascend_cy_kernel_launch(ascend_cy_kernel_t *kernel, uint32_t blocks, void *args, size_t params_size, size_t size,
+                                const ascend_cy_inline_data_t *inline_data, size_t count,
+                                ascend_cy_stream_t *stream) noexcept

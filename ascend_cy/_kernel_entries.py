@@ -9,7 +9,6 @@ Standard library only: builds run this file by itself (``python _kernel_entries.
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from dataclasses import dataclass, field
@@ -28,6 +27,8 @@ class Kernel:
 
     name: str  # as C++ spells it: "layernorm_fp32", "ns::k", "add<float, 3>"
     parameters: list[str] = field(default_factory=list)
+    declarations: list[str] = field(default_factory=list)  # of the parameters, as the source has them
+    has_c_name: bool = True  # extern "C", as far as the declaration itself tells
     cubes: int = 0
     vectors: int = 1
     synchronizes: bool = False
@@ -133,6 +134,7 @@ class _Declaration:
     name: str
     arguments: str | None  # of an explicit instance: "<float, 3>"
     parameters: list[str]
+    declared: list[str]
     qualifiers: str
     body: str | None
     template: bool
@@ -179,6 +181,7 @@ def _declarations(text: str) -> list[_Declaration]:
                 name=name.group(1),
                 arguments=re.sub(r"\s+", " ", instance.group(2)) if instance else None,
                 parameters=[_parameter_name(p, i) for i, p in enumerate(_split(text[bracket + 1 : end]))],
+                declared=[re.sub(r"\s+", " ", p) for p in _split(text[bracket + 1 : end])],
                 qualifiers=before + head,
                 body=body,
                 template=bool(re.search(r"\btemplate\s*<", before)),
@@ -239,7 +242,8 @@ def find_kernels(source: str | Path, include_dirs: list[str | Path] | None = Non
         if any(k.name == name for k in kernels):
             continue
         cubes, vectors = _cores(definition, definition.body or "", everything)
-        kernels.append(Kernel(name, definition.parameters, cubes, vectors, synchronizes))
+        has_c_name = bool(re.search(r"\bextern\b", definition.qualifiers))
+        kernels.append(Kernel(name, definition.parameters, definition.declared, has_c_name, cubes, vectors, synchronizes))
     if not kernels:
         raise KernelSourceError(
             f"{path}: no kernel found (a __global__ function with a body, or an explicit instance of a template)"
@@ -247,8 +251,14 @@ def find_kernels(source: str | Path, include_dirs: list[str | Path] | None = Non
     return kernels
 
 
-def generate(source: str | Path, include_dirs: list[str | Path] | None = None) -> str:
-    """C++ that includes the source and defines its entry table."""
+def generate(
+    source: str | Path, include_dirs: list[str | Path] | None = None, *, source_names: bool = False
+) -> str:
+    """C++ that includes the source and defines its entry table.
+
+    With `source_names`, kernels that are not ``extern "C"`` are found as the source calls them as well as by their
+    linker's name, which alone an NPU's binary has.
+    """
     path = Path(source).resolve()
     kernels = find_kernels(path, include_dirs)
     lines = [
@@ -271,6 +281,11 @@ def generate(source: str | Path, include_dirs: list[str | Path] | None = None) -
             f"    AscendC::sim::EntryOf<&::{kernel.name}, {kernel.core_kind}, {kernel.cubes}, {kernel.vectors}>"
             f'::Describe("{kernel.name}", kParameters{i}, {flags}),'
         )
+        if source_names and not kernel.has_c_name:
+            lines.append(
+                f"    AscendC::sim::EntryOf<&::{kernel.name}, {kernel.core_kind}, {kernel.cubes}, {kernel.vectors}>"
+                f'::DescribeAs("{kernel.name}", kParameters{i}, {flags}),'
+            )
     lines += ["};", "} // namespace", "", "ASCENDC_SIM_TABLE(kKernels);", ""]
     return "\n".join(lines)
 
@@ -321,6 +336,8 @@ def sim_compile_command(
 
 
 def main(argv: list[str] | None = None) -> int:
+    import argparse  # for builds only
+
     parser = argparse.ArgumentParser(description="Writes the entry table of an Ascend C source.")
     parser.add_argument("source")
     parser.add_argument("-o", "--output", required=True)

@@ -6,7 +6,6 @@ Used by the build (``python _npu_build.py …``) and by ``ascend-cy build-kernel
 
 from __future__ import annotations
 
-import argparse
 import os
 import platform
 import re
@@ -181,6 +180,8 @@ def build(toolchain: Toolchain, source: str | Path, output: str | Path, family: 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The build's entry: compiles one source, or with ``--find`` tells where the toolchain is."""
+    import argparse  # for builds only
+
     parser = argparse.ArgumentParser(description="Compiles an Ascend C source with CANN's compiler.")
     parser.add_argument("source", nargs="?")
     parser.add_argument("-o", "--output")

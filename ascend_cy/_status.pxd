@@ -21,6 +21,8 @@ cdef inline int check_acl(int code, const char *function) except -1 nogil:
     return 0
 
 
+# KeyboardInterrupt, or what another signal's handler raised; only in the main thread.
+cdef int check_signals() except -1 nogil
 cdef int wait_stream(ascend_cy_stream_t *stream) except -1 nogil
 cdef int wait_event(ascend_cy_event_t *event) except -1 nogil
 cdef int wait_device() except -1 nogil

@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = [
     "AclError",
     "AscendCyResourceWarning",
+    "CompileError",
     "DeviceMemoryError",
     "DeviceNotFoundError",
     "KernelError",
@@ -55,6 +56,33 @@ class DeviceNotFoundError(AclError):
 
 class KernelError(AclError):
     """A kernel failed on the device (AI Core or vector core exception, time-out, a rule broken under `sim`)."""
+
+
+class CompileError(RuntimeError):
+    """A kernel does not compile, or there is no compiler.
+
+    Parameters
+    ----------
+    message : str
+        What failed, with the compiler's words.
+    log : str
+        The compiler's words alone.
+    command : list of str, optional
+        The command that failed.
+
+    Attributes
+    ----------
+    log, command
+        As above.
+    """
+
+    def __init__(self, message: str, log: str = "", command: list[str] | None = None) -> None:
+        super().__init__(message)
+        self.log = log
+        self.command = command or []
+
+    def __reduce__(self):
+        return (type(self), (self.args[0], self.log, self.command))
 
 
 class AscendCyResourceWarning(ResourceWarning):

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -173,7 +174,12 @@ aclError load_image(const void *data, size_t length, const void *creator, aclrtB
         }
         done += static_cast<size_t>(wrote);
     }
-    std::string name = format("/proc/self/fd/%d", file);
+    /* dlopen takes a name that it has seen for the object it has, whatever the name stands for now; the file's number is
+     * used again. So the count of images goes into the name, in ways to write the same path. */
+    static std::atomic<uint32_t> images{0};
+    std::string name = "/proc/self/fd/";
+    for (uint32_t count = images.fetch_add(1); count != 0; count >>= 1) name += (count & 1) != 0 ? "./" : "/";
+    name += std::to_string(file);
     std::string shown = format("image of %zu bytes", length);
     aclError error = load(name.c_str(), shown.c_str(), creator, bin_handle);
     close(file);

@@ -15,6 +15,7 @@
 
 #include "env.h"
 #include "errors.h"
+#include "launch_function.h"
 #include "launch_log.h"
 
 namespace ascend_cy {
@@ -237,29 +238,10 @@ const DeviceTraits *learn_device_traits(int32_t device) noexcept
 
 namespace {
 
-// CANN before 8.5.0: the arguments go through a handle that belongs to the thread.
-[[gnu::noinline]] int launch_with_handle(aclrtFuncHandle function, uint32_t blocks, const void *args, size_t size,
-                                         aclrtStream stream) noexcept
-{
-    aclrtArgsHandle handle = nullptr;
-    if (const int error = ACY_CALL(aclrtKernelArgsInit, function, &handle))
-        return error;
-    // In one piece: all parameters are 8-byte slots, so what is appended piece by piece would lie just so.
-    aclrtParamHandle parameter = nullptr;
-    if (const int error = ACY_CALL(aclrtKernelArgsAppend, handle, const_cast<void *>(args), size, &parameter))
-        return error;
-    if (const int error = ACY_CALL(aclrtKernelArgsFinalize, handle))
-        return error;
-    return ACY_CALL(aclrtLaunchKernelWithConfig, function, blocks, stream, nullptr, handle, nullptr);
-}
-
 inline int launch_once(aclrtFuncHandle function, uint32_t blocks, const void *args, size_t size,
                        aclrtStream stream) noexcept
 {
-    if (__builtin_expect(device_has[ASCEND_CY_ACL_INDEX_aclrtLaunchKernelWithHostArgs], 1))
-        return ACY_CALL(aclrtLaunchKernelWithHostArgs, function, blocks, stream, nullptr, const_cast<void *>(args), size,
-                        nullptr, 0);
-    return launch_with_handle(function, blocks, args, size, stream);
+    return launch_function(function, blocks, {args, size, size, nullptr, 0}, stream);
 }
 
 // The device may have been reset since the binary was loaded, which took the function with it.

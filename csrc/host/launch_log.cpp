@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch_log.h"
 
+#include <map>
+#include <mutex>
+#include <string>
+
 namespace ascend_cy {
 
 LaunchLog launch_logs[max_devices];
@@ -22,6 +26,17 @@ uint32_t launch_log_id(const char *kernel) noexcept
     }
     kernel_names[id].store(kernel, std::memory_order_release);
     return id;
+}
+
+uint32_t launch_log_id_of(const char *kernel)
+{
+    static std::mutex mutex;
+    static auto *const known = new std::map<std::string, uint32_t>; // never destroyed: messages point into it
+    std::lock_guard<std::mutex> lock(mutex);
+    const auto found = known->emplace(kernel, 0);
+    if (found.second)
+        found.first->second = launch_log_id(found.first->first.c_str());
+    return found.first->second;
 }
 
 void LaunchLog::describe(aclrtStream stream) const noexcept

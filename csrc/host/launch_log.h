@@ -13,6 +13,9 @@ namespace ascend_cy {
 // A number for a kernel's name, which must live as long as the process; 0 when there are too many.
 uint32_t launch_log_id(const char *kernel) noexcept;
 
+// The same for a name that may go away; equal names share a number.
+uint32_t launch_log_id_of(const char *kernel);
+
 // An entry is one word, so that it is whole whatever threads do at the same time, and a launch pays two plain stores.
 // Two launches at the very same moment may leave one entry: what is lost is a line of a message.
 class LaunchLog {

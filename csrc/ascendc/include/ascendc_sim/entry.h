@@ -72,6 +72,10 @@ struct EntryOf<kernel, coreKind, cubes, vectors> {
     // `names` has a name for every parameter.
     static ascend_kernel_desc_t Describe(const char *name, const char *const *names, uint32_t flags)
     {
+        return DescribeAs(LinkageName(name), names, flags);
+    }
+    static ascend_kernel_desc_t DescribeAs(const char *name, const char *const *names, uint32_t flags)
+    {
         static ascend_kernel_param_t parameters[kCount + 1];
         constexpr uint32_t sizes[] = {static_cast<uint32_t>(sizeof(std::decay_t<P>))..., 0};
         constexpr uint32_t kinds[] = {ParameterKind<std::decay_t<P>>()..., 0};
@@ -79,7 +83,7 @@ struct EntryOf<kernel, coreKind, cubes, vectors> {
             parameters[i] = ascend_kernel_param_t{names[i], kLayout.offsets[i], sizes[i], kinds[i], 0};
         }
         ascend_kernel_desc_t desc = {};
-        desc.name = LinkageName(name);
+        desc.name = name;
         desc.entry = Run;
         desc.params = parameters;
         desc.num_params = static_cast<uint32_t>(kCount);

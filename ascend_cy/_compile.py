@@ -1,0 +1,318 @@
+"""Compiling kernels of the user: Ascend C for the simulator and for NPUs, plain C++ for the embedded device."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ascend_cy import _cache, _kernel_entries, _npu_build
+from ascend_cy._build_info import compiler as built_by
+from ascend_cy._build_info import version as package_version
+from ascend_cy._core import Device, device_info
+from ascend_cy._module import make_module
+from ascend_cy.errors import CompileError
+
+PACKAGE = Path(__file__).resolve().parent
+INCLUDE = PACKAGE / "include"
+TARGETS = ("sim", "cpu", *_npu_build.FAMILIES)
+
+CPU_FLAGS = ["-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off"]
+CPU_LINK_FLAGS = ["-shared", "-pthread", "-Wl,-Bsymbolic"]
+
+#: What messages call source code that is in no file.
+NO_FILE = "<source>"
+
+
+def compile(source, *, target=None, options=(), include_dirs=(), name=None, version=None, compiler=None):  # noqa: A001
+    """Compile kernels and load them; what was compiled before comes from a cache.
+
+    Parameters
+    ----------
+    source : path or str
+        A file, or source code (a string with a line break in it). Ascend C; or, for ``target="cpu"``, C++ that
+        defines an ``ascend_kernel_table`` as ``ascend_cy/kernel_abi.h`` says.
+    target : {"sim", "cpu", "ascend910b", "ascend910_93"}, optional
+        By default what the thread's current device runs: on an NPU its family; on the embedded device ``"sim"`` where the
+        source has ``__global__`` functions, else ``"cpu"``.
+    options : sequence of str, optional
+        More options for the compiler.
+    include_dirs : sequence of path, optional
+        Folders of headers. The folder of a source file is looked in by itself.
+    name, version : str, optional
+        As for :func:`load`.
+    compiler : str, optional
+        Command of a C++17 compiler; ``CXX`` or ``c++`` by default. For NPUs CANN's own compiler is used.
+
+    Returns
+    -------
+    Module
+        It knows the kernels' signatures where the source is Ascend C.
+
+    Raises
+    ------
+    CompileError
+        If the compiler is missing or refuses the source, or the source has no kernel. Its message has the compiler's
+        errors, with the lines of the source.
+    OSError
+        If a file cannot be read, or the cache cannot be written.
+    TypeError, ValueError
+        For arguments that cannot be.
+    AclError
+        If the binary cannot be loaded.
+
+    Notes
+    -----
+    The cache's key is the content of the source and of every file it includes, the options, the compiler and the
+    version of this package. It lies in ``ASCEND_CY_CACHE_DIR`` (by default below ``~/.cache``); ``ascend-cy cache``
+    lists and clears it. Several processes that compile the same at once compile it once. :class:`Module` has an
+    example.
+    """
+    request = Request.checked(target, options, include_dirs, compiler)
+    content, path, signatures = request.build(source)
+    return make_module(content, path, name or (None if path else "source"), version, None, signatures, request.build)
+
+
+@dataclass(frozen=True)
+class Request:
+    """How to compile."""
+
+    target: str | None
+    options: tuple[str, ...]
+    include_dirs: tuple[str, ...]
+    compiler: tuple[str, ...]
+
+    @classmethod
+    def checked(cls, target: Any, options: Any, include_dirs: Any, compiler: Any) -> Request:
+        if target is not None and target not in TARGETS:
+            raise ValueError(f"target must be one of {', '.join(TARGETS)} or None, got {target!r}")
+        if isinstance(options, str) or not all(isinstance(option, str) for option in options):
+            raise TypeError(f"options must be a sequence of strings, got {options!r}")
+        if isinstance(include_dirs, (str, os.PathLike)):
+            raise TypeError(f"include_dirs must be a sequence of paths, got {include_dirs!r}")
+        folders = tuple(os.path.abspath(os.fspath(folder)) for folder in include_dirs)
+        if compiler is not None and not isinstance(compiler, str):
+            raise TypeError(f"compiler must be a string, got {type(compiler).__name__}")
+        command = compiler or os.environ.get("CXX") or "c++"
+        return cls(target, tuple(options), folders, tuple(shlex.split(command)))
+
+    def build(self, source: Any) -> tuple[bytes, str | None, dict[str, list[str]]]:
+        """(content, path, signatures) of a source."""
+        text, path = read_source(source)
+        return Build(self, text, path, self.target or default_target(text)).run()
+
+
+def read_source(source: Any) -> tuple[str, str | None]:
+    """The text, and where it was read from."""
+    if isinstance(source, str) and ("\n" in source or not source):
+        return source, None
+    if not isinstance(source, (str, os.PathLike)):
+        raise TypeError(f"source must be a path or a string of source code, got {type(source).__name__}")
+    path = os.path.abspath(os.fsdecode(source))
+    return Path(path).read_text(errors="surrogateescape"), path
+
+
+def default_target(text: str) -> str:
+    """What the thread's current device runs."""
+    kind = device_info()["kind"]
+    if kind == "npu":
+        soc = Device().name.lower()
+        for family in _npu_build.FAMILIES:
+            if soc.startswith(family):
+                return family
+        raise CompileError(f"kernels are compiled for {', '.join(_npu_build.FAMILIES)}; not for this device's {soc}")
+    return "sim" if re.search(r"\b__global__\b", _kernel_entries.strip_comments(text)) else "cpu"
+
+
+@dataclass(frozen=True)
+class Build:
+    """One source, compiled for one target."""
+
+    request: Request
+    text: str
+    path: str | None
+    target: str
+
+    def run(self) -> tuple[bytes, str | None, dict[str, list[str]]]:
+        facts = {
+            "source": self.path or NO_FILE,
+            "target": self.target,
+            "options": list(self.request.options),
+        }
+        content, made = _cache.find_or_make(self.key(), facts, self.make)
+        return content, self.path, made["signatures"]
+
+    def key(self) -> str:
+        """Everything that the binary depends on but for what is included."""
+        parts = {
+            "text": hashlib.sha256(self.text.encode(errors="surrogateescape")).hexdigest(),
+            # Included names are looked up from here.
+            "path": self.path,
+            "target": self.target,
+            "options": self.request.options,
+            "include_dirs": self.request.include_dirs,
+            "compiler": self.compiler_identity(),
+            "package": [package_version, package_identity()],
+            "machine": platform.machine(),
+        }
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:40]
+
+    def compiler_identity(self) -> list[Any]:
+        if self.target in _npu_build.FAMILIES:
+            toolchain = self.toolchain()
+            return [str(toolchain.compiler), toolchain.version]
+        return list(host_compiler(self.request.compiler))
+
+    def toolchain(self) -> _npu_build.Toolchain:
+        try:
+            return _npu_build.find_toolchain()
+        except _npu_build.CannError as error:
+            raise CompileError(str(error)) from None
+
+    def make(self) -> _cache.Made:
+        with tempfile.TemporaryDirectory(prefix="ascend_cy-") as folder:
+            work = Path(folder)
+            if self.path is None:
+                source = work / "source.cpp"
+                source.write_text(self.text, errors="surrogateescape")
+            else:
+                source = Path(self.path)
+            signatures = {} if self.target == "cpu" else self.signatures(source)
+            output = work / "kernel.bin"
+            if self.target == "sim":
+                self.compile_sim(work, source, output)
+            elif self.target == "cpu":
+                self.compile_cpu(work, source, output)
+            else:
+                self.compile_npu(work, source, output)
+            files = [path for path in dependencies(work) if not path.startswith(folder + "/")]
+            return _cache.Made(output.read_bytes(), files, {"signatures": signatures})
+
+    def signatures(self, source: Path) -> dict[str, list[str]]:
+        """What the kernels of an Ascend C source take, by name."""
+        try:
+            kernels = _kernel_entries.find_kernels(source, list(self.request.include_dirs))
+        except _kernel_entries.KernelSourceError as error:
+            raise CompileError(self.shown(str(error), str(source.parent))) from None
+        return {kernel.name: kernel.declarations for kernel in kernels}
+
+    def compile_sim(self, work: Path, source: Path, output: Path) -> None:
+        entries = work / "entries.cpp"
+        entries.write_text(_kernel_entries.generate(source, list(self.request.include_dirs), source_names=True))
+        command = _kernel_entries.sim_compile_command(
+            entries,
+            work / "kernel.o",
+            INCLUDE,
+            compiler=self.request.compiler[0],
+            extra_include_dirs=[*self.request.include_dirs, source.parent],
+            extra_flags=[*self.request.compiler[1:], *self.request.options, "-MD", "-MF", str(work / "kernel.d")],
+        )
+        runtime = [path for path in command if path.endswith(".cpp") and path != str(entries)]
+        compile_line = [part for part in command if part not in runtime and part not in _kernel_entries.SIM_LINK_FLAGS]
+        self.call([*compile_line, "-c"], work)
+        (work / "runtime.o").write_bytes(sim_runtime(self.request.compiler, runtime))
+        objects = [str(work / "kernel.o"), str(work / "runtime.o")]
+        self.call([*self.request.compiler, *objects, "-o", str(output), *_kernel_entries.SIM_LINK_FLAGS], work)
+
+    def compile_cpu(self, work: Path, source: Path, output: Path) -> None:
+        folders = [f"-I{folder}" for folder in [str(INCLUDE), *self.request.include_dirs]]
+        depends = ["-MD", "-MF", str(work / "kernel.d")]
+        command = [*self.request.compiler, *CPU_FLAGS, *folders, *self.request.options, *depends, str(source), "-o", str(output)]
+        self.call([*command, *CPU_LINK_FLAGS], work)
+
+    def compile_npu(self, work: Path, source: Path, output: Path) -> None:
+        toolchain = self.toolchain()
+        compile_line, link_line = _npu_build.commands(toolchain, source, output, self.target, temporary=work / "kernel.tmp.o")
+        extra = [*(f"-I{folder}" for folder in [*self.request.include_dirs, source.parent]), *self.request.options]
+        self.call([*compile_line, *extra, "-MD", "-MF", str(work / "kernel.d")], work)
+        self.call(link_line, work)
+
+    def call(self, command: list[str], work: Path) -> None:
+        result = run_compiler(command, work)
+        if result.returncode != 0:
+            log = self.shown(result.stderr or result.stdout, str(work))
+            raise CompileError(f"{self.path or NO_FILE} does not compile for {self.target}:\n{log}", log, command)
+
+    def shown(self, log: str, work: str) -> str:
+        """The compiler's words, without the names of temporary files."""
+        if self.path is None:
+            log = log.replace(f"{work}/source.cpp", NO_FILE)
+        lines = [line for line in log.splitlines() if f"{work}/entries.cpp" not in line or "error" in line]
+        return "\n".join(lines).strip()
+
+
+def run_compiler(command: Sequence[str], work: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "LC_ALL": "C", "TMPDIR": str(work)}
+    try:
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, env=environment)
+    except OSError as error:
+        raise CompileError(f"cannot run the compiler {command[0]}: {error.strerror}; name another one with CXX") from None
+
+
+def dependencies(work: Path) -> list[str]:
+    """The files that the compiler says it read."""
+    try:
+        text = (work / "kernel.d").read_text(errors="surrogateescape")
+    except OSError:
+        return []
+    text = text.replace("\\\n", " ").split(":", 1)[-1]
+    names = [name.replace("\\ ", " ").replace("$$", "$") for name in re.findall(r"(?:\\ |\S)+", text)]
+    return sorted({os.path.abspath(name) for name in names})
+
+
+@functools.lru_cache(maxsize=None)
+def package_identity() -> str:
+    """Tells one build of this package from another, as far as compiled kernels go."""
+    state = hashlib.sha256(repr((package_version, built_by)).encode())
+    for path in sorted((INCLUDE / "ascendc").rglob("*")):
+        if path.is_file():
+            state.update(path.read_bytes())
+    return state.hexdigest()
+
+
+@functools.lru_cache(maxsize=None)
+def host_compiler(command: tuple[str, ...]) -> tuple[str, str]:
+    """(path, what it says of itself)."""
+    path = shutil.which(command[0])
+    if path is None:
+        raise CompileError(f"no C++ compiler: {command[0]} is not there; install one, or name it with CXX")
+    with tempfile.TemporaryDirectory(prefix="ascend_cy-") as work:
+        result = run_compiler([path, *command[1:], "--version"], Path(work))
+    return os.path.realpath(path), result.stdout
+
+
+def sim_runtime(compiler: tuple[str, ...], sources: list[str]) -> bytes:
+    """The simulator's own part of a binary, compiled once and kept: a relocatable object."""
+    flags = [*_kernel_entries.SIM_FLAGS, f"-I{INCLUDE / 'ascendc' / 'include'}", f"-I{INCLUDE}"]
+    parts = ["sim runtime", host_compiler(compiler), flags, package_identity(), platform.machine()]
+    key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:40]
+
+    def make() -> _cache.Made:
+        with tempfile.TemporaryDirectory(prefix="ascend_cy-") as folder:
+            work = Path(folder)
+            objects = []
+            for source in sources:
+                target = work / (Path(source).stem + ".o")
+                check_runtime(run_compiler([*compiler, *flags, "-c", source, "-o", str(target)], work))
+                objects.append(str(target))
+            check_runtime(run_compiler([*compiler, "-r", "-nostdlib", *objects, "-o", str(work / "runtime.o")], work))
+            return _cache.Made((work / "runtime.o").read_bytes(), list(sources), {})
+
+    facts = {"source": "the simulator's runtime", "target": "sim", "options": []}
+    return _cache.find_or_make(key, facts, make)[0]
+
+
+def check_runtime(result: subprocess.CompletedProcess[str]) -> None:
+    if result.returncode != 0:
+        raise CompileError(f"the simulator's runtime does not compile:\n{result.stderr}", result.stderr, list(result.args))
