@@ -47,6 +47,10 @@ cdef struct Argument:
     bint read_only
 
 
+# Set while a Module or Kernel is made here: users get theirs from load(), compile() and Module.kernel().
+cdef bint making = False
+
+
 # ---- what is loaded ----
 
 cdef class _Image:
@@ -131,6 +135,10 @@ cdef class Module:
     cdef object lock
     cdef object __weakref__
 
+    def __cinit__(self):
+        if not making:
+            raise TypeError("a Module is made by ascend_cy.load() or ascend_cy.compile()")
+
     @property
     def name(self):
         """str: What it was called when it was loaded."""
@@ -206,7 +214,7 @@ cdef class Module:
             parameters = _signature.from_source(declarations, told_layout(image.find(name)))
         else:
             parameters = _signature.parse(signature, layout)
-        kernel = Kernel.__new__(Kernel)
+        kernel = new_kernel()
         kernel.module = self
         kernel.called = name
         kernel.take(parameters)
@@ -304,7 +312,13 @@ cdef class Module:
 
 
 cdef Module new_module(_Image image, str name, dict signatures, object made_by):
-    cdef Module module = Module.__new__(Module)
+    global making
+    cdef Module module
+    making = True
+    try:
+        module = Module.__new__(Module)
+    finally:
+        making = False
     module.image = image
     module.called = name
     module.signatures = signatures
@@ -532,6 +546,10 @@ cdef class Kernel:
     cdef int inline_count
     cdef object __weakref__
 
+    def __cinit__(self):
+        if not making:
+            raise TypeError("a Kernel is made by Module.kernel()")
+
     cdef int take(self, list parameters) except -1:
         if len(parameters) > MOST_PARAMETERS:
             raise ValueError(f"signature must have at most {MOST_PARAMETERS} parameters, got {len(parameters)}")
@@ -639,6 +657,15 @@ cdef class Kernel:
 
     def __repr__(self):
         return f"<Kernel {self.called}({self.signature}) of {self.module.called}>"
+
+
+cdef Kernel new_kernel():
+    global making
+    making = True
+    try:
+        return Kernel.__new__(Kernel)
+    finally:
+        making = False
 
 
 cdef class _Launch:

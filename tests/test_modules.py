@@ -204,9 +204,11 @@ def test_other_mistakes(arguments, tmp_path):
         ascend_cy.load(3)
     with pytest.raises(ascend_cy.AclError, match="no ELF image"):
         ascend_cy.load(b"not a binary")
-    with pytest.raises(TypeError, match="takes no arguments"):
-        ascend_cy.Module(tmp_path)
-    assert ascend_cy.Module().closed
+    for kind in (ascend_cy.Module, ascend_cy.Kernel):
+        with pytest.raises(TypeError, match="is made by|takes no arguments"):
+            kind()
+        with pytest.raises(TypeError, match="is made by|takes no arguments|exactly 0"):
+            kind(tmp_path)
     closed = ascend_cy.zeros(3)
     closed.close()
     with pytest.raises(ValueError, match="out is closed"):
