@@ -112,18 +112,6 @@ SAMPLES = (
 )  # fmt: skip
 
 
-# Whose own host needs what this device lacks: the kernel file by itself.
-INSTEAD = {
-    "02_features/00_framework/04_aclgraph": Kernels(
-        "02_features/00_framework/04_aclgraph", "add.asc",
-        (Launch("add_custom<2048>",
-                instance="template __global__ void add_custom<2048>(__gm__ float *, __gm__ float *, __gm__ float *);"),),
-        until="void ExecuteModelRI(",
-        flags=("-DSCENARIO_NUM=1",),
-    ),
-}  # fmt: skip
-
-
 def kernel_text(kernels: Kernels, path: Path) -> str:
     text = path.read_text(encoding="utf-8-sig")
     if kernels.text:
