@@ -110,6 +110,22 @@ def test_work_of_one_stream_is_in_order(kernels, stream):
     assert seen == list(range(20))
 
 
+def test_feeding_a_deep_queue_does_not_look_through_it(stream):
+    """What is staged for queued work is not asked for again and again: the calls grow with the queue, not with its square."""
+    gate = threading.Event()
+    stream.add_callback(gate.wait, SOON)
+    x = ascend_cy.zeros((4, 8), stream=stream)
+    counts = []
+    with embedded.counted_calls("aclrtQueryEventStatus") as count:
+        for step in range(1000):
+            x.fill(step, stream)
+            if step in (499, 999):
+                counts.append(count())
+    gate.set()
+    assert (x.to_numpy(stream=stream) == 999).all()
+    assert counts[1] <= 20 * 1000, counts
+
+
 def test_a_deep_queue_is_fed_without_waiting(stream):
     gate = threading.Event()
     stream.add_callback(gate.wait, SOON)

@@ -43,19 +43,21 @@ private:
 
     static size_t class_size(size_t size) noexcept;
     bool take_cached(size_t bytes, void **out);
-    void poll_pending();
+    void poll_pending(size_t most);
     void cache_or_free(const PinnedBlock &block);
     void free_cached() noexcept;
     static bool passed(const PinnedBlock &block) noexcept;
     static void mark_uses(PinnedBlock *block);
     static void finish(PinnedBlock *block) noexcept;
 
+    static constexpr size_t polled_at_once = 8;
     static constexpr size_t largest_cache = size_t{256} << 20;
 
     std::mutex mutex_; // guards everything below; nothing waits for the device while it is held
     std::unordered_map<void *, PinnedBlock> used_;
     std::unordered_map<size_t, std::vector<void *>> cached_; // by class size
     std::vector<PinnedBlock> pending_;
+    size_t next_polled_ = 0; // in pending_
     size_t cached_bytes_ = 0;
     size_t used_bytes_ = 0;
 };
@@ -120,16 +122,22 @@ void PinnedPool::cache_or_free(const PinnedBlock &block)
     cached_bytes_ += block.bytes;
 }
 
-void PinnedPool::poll_pending()
+// Looks at so many blocks, in turn. An allocation looks at a few only: behind a deep queue thousands wait, and to ask for each of
+// them every time would make the queue's cost grow with its square.
+void PinnedPool::poll_pending(size_t most)
 {
-    for (size_t i = 0; i < pending_.size();) {
-        if (!passed(pending_[i])) {
-            ++i;
+    for (most = std::min(most, pending_.size()); most != 0; --most) {
+        if (next_polled_ >= pending_.size())
+            next_polled_ = 0;
+        PinnedBlock &block = pending_[next_polled_];
+        if (!passed(block)) {
+            ++next_polled_;
             continue;
         }
-        finish(&pending_[i]);
-        cache_or_free(pending_[i]);
-        pending_[i] = std::move(pending_.back());
+        finish(&block);
+        cache_or_free(block);
+        if (&block != &pending_.back())
+            block = std::move(pending_.back());
         pending_.pop_back();
     }
 }
@@ -158,7 +166,7 @@ int PinnedPool::alloc(size_t size, void **out)
         Lock lock(mutex_);
         got = take_cached(bytes, &pointer);
         if (!got && !pending_.empty()) {
-            poll_pending();
+            poll_pending(polled_at_once);
             got = take_cached(bytes, &pointer);
         }
     }
@@ -240,7 +248,7 @@ int PinnedPool::trim(bool wait)
     std::vector<PinnedBlock> waiting;
     {
         Lock lock(mutex_);
-        poll_pending();
+        poll_pending(SIZE_MAX);
         free_cached();
         if (wait)
             waiting.swap(pending_);
