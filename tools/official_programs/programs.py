@@ -82,6 +82,9 @@ PROGRAMS = (
         # 507000 in the README, and the program takes any code. In the vendor's source of the same state a wait for
         # a stream of this kind (ACL_STREAM_DEVICE_USE_ONLY) returns 0 at once.
         instead=(("[WARN] aclrtSynchronizeStream(after stop)", r"aclrtSynchronizeStream\(after stop\) returned 0\."),),
+        # By that source such a stream takes no kernel from the host (507000). The program ignores what its launch returns; the
+        # wrapper of ours says it.
+        may=(r"the launch of LongOPf failed with 507000",),
     ),
     Program(
         f"{_BASIC}/stream/2_multi_stream",

@@ -53,6 +53,16 @@ int main(int argc, char **argv)
     BENCH("aclrtMemsetAsync, 64 bytes", n, aclrtMemsetAsync(device, 64, 0, 64, stream));
     BENCH("aclrtMemcpy, 64 bytes", n, aclrtMemcpy(device, 64, pinned, 64, ACL_MEMCPY_HOST_TO_DEVICE));
     BENCH("aclrtMalloc and aclrtFree, 4 KiB", 2000, (aclrtMalloc(&other, 4096, ACL_MEM_MALLOC_HUGE_FIRST), aclrtFree(other)));
+    for (int kernels = 1; kernels <= 100; kernels *= 10) {
+        char label[64];
+        aclmdlRI model;
+        OK(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_RELAXED));
+        for (int i = 0; i < kernels; ++i) OK(run(empty, 1, stream, args, sizeof args));
+        OK(aclmdlRICaptureEnd(stream, &model));
+        snprintf(label, sizeof label, "execute and synchronize %d captured kernels", kernels);
+        BENCH(label, 200, (aclmdlRIExecuteAsync(model, stream), aclrtSynchronizeStream(stream)));
+        OK(aclmdlRIDestroy(model));
+    }
     static const int lengths[] = {1, 15, 33, 100};
     for (int i = 0; i < 4; ++i) {
         for (uint32_t blocks = 1; blocks <= 2; ++blocks) {

@@ -504,6 +504,43 @@ static void failures(void)
     OK(aclrtDestroyStream(exec));
 }
 
+/* What is not destroyed is named at the end, once each. */
+static int models_named, labels_named, lists_named, streams_named;
+
+static void on_log(uint32_t topic, const char *line, void *unused)
+{
+    (void)unused;
+    if (topic != ASCENDCL_CPU_LOG_LEAKS) return;
+    models_named += strstr(line, "runtime instance ") != NULL;
+    labels_named += strstr(line, "label 0x") != NULL;
+    lists_named += strstr(line, "label list ") != NULL;
+    streams_named += strstr(line, "stream ") != NULL;
+}
+
+static void leaks(void)
+{
+    aclrtStream stream = persistent();
+    aclmdlRI model;
+    aclrtLabel label;
+    aclrtLabelList list;
+    OK(aclmdlRIBuildBegin(&model, 0));
+    OK(aclmdlRIBindStream(model, stream, ACL_MODEL_STREAM_FLAG_HEAD));
+    OK(aclrtCreateLabel(&label));
+    OK(aclrtCreateLabelList(&label, 1, &list));
+    ascendcl_cpu_set_log_callback(on_log, NULL);
+    ascendcl_cpu_set_log_topics(ASCENDCL_CPU_LOG_LEAKS);
+    OK(aclFinalize());
+    CHECK(models_named == 1 && labels_named == 1 && lists_named == 1);
+    CHECK(streams_named == 1); /* the bound one; those of the model are its own */
+    ascendcl_cpu_set_log_topics(0);
+    ascendcl_cpu_set_log_callback(NULL, NULL);
+    OK(aclInit(NULL));
+    OK(aclmdlRIDestroy(model));
+    OK(aclrtDestroyLabelList(list));
+    OK(aclrtDestroyLabel(label));
+    OK(aclrtDestroyStream(stream));
+}
+
 int main(void)
 {
     OK(aclInit(NULL));
@@ -514,7 +551,7 @@ int main(void)
     sleeper = kernel(binary, "sleep_us");
     trap = kernel(binary, "trap");
     OK(aclrtMalloc((void **)&word, 64, ACL_MEM_MALLOC_HUGE_FIRST));
-    void (*const parts[])(void) = {building, between_streams, labels, switches, aborting, failures};
+    void (*const parts[])(void) = {building, between_streams, labels, switches, aborting, failures, leaks};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; ++i) {
         int before = check_failures;
         parts[i]();
