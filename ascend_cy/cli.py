@@ -47,6 +47,8 @@ COMMANDS = (
         "compile the shipped Ascend C sources for this machine's NPUs",
         "ascend_cy._cli_build_kernels",
     ),
+    Command("new-kernel", "write a small project to start a kernel from", "ascend_cy._cli_new_kernel"),
+    Command("cache", "list or remove the kernels that were compiled on this machine", "ascend_cy._cli_cache"),
     Command("bench", "what work costs here, beside other libraries and the machine's limits", "ascend_cy.bench"),
 )
 
