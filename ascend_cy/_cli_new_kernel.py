@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
         with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=arguments.dir) as folder:
             made = Path(folder) / name
             made.mkdir()
-            for template in TEMPLATES.glob("*.in"):  # so that nothing takes them for modules of this package
+            for template in TEMPLATES.glob("*.template"):  # so that nothing takes them for modules of this package
                 text = template.read_text().replace("scale_add", name).replace("ScaleAdd", class_name(name))
                 (made / template.stem.replace("scale_add", name)).write_text(text)
             made.rename(target)
