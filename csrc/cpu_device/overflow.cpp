@@ -8,6 +8,7 @@
 #include "copy.h"
 #include "device.h"
 #include "memory.h"
+#include "model.h"
 #include "stream.h"
 
 using namespace acl_cpu;
@@ -31,6 +32,7 @@ aclError clear_status(void *output_addr, size_t output_size, aclrtStream stream)
     }
     Stream *target;
     RETURN_IF_ERROR(find_stream(stream, &target));
+    RETURN_IF_ERROR(refuse_captured(*target));
     RETURN_IF_ERROR(require_saturation(*target->device));
     Allocation found;
     RETURN_IF_ERROR(check_range(output_addr, status_bytes, "output_addr", &found));
@@ -41,6 +43,7 @@ aclError reset_status(aclrtStream stream)
 {
     Stream *target;
     RETURN_IF_ERROR(find_stream(stream, &target));
+    RETURN_IF_ERROR(refuse_captured(*target));
     return require_saturation(*target->device);
 }
 
@@ -79,6 +82,7 @@ aclError aclrtSetStreamOverflowSwitch(aclrtStream stream, uint32_t flag)
     if (flag > 1) return fail(ACL_ERROR_RT_PARAM_INVALID, "flag is %u, not 0 or 1", flag);
     Stream *target;
     RETURN_IF_ERROR(find_stream(stream, &target));
+    RETURN_IF_ERROR(refuse_captured(*target));
     RETURN_IF_ERROR(require_saturation(*target->device));
     target->overflow_switch.store(flag);
     return ACL_SUCCESS;

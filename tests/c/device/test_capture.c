@@ -279,6 +279,9 @@ static void refusals(void)
     FAILS(107027, aclrtSynchronizeDeviceWithTimeout(10));
     FAILS(107000, aclrtMemcpyAsync(word, 8, &pageable, 8, ACL_MEMCPY_HOST_TO_DEVICE, stream));
     FAILS(107000, aclrtMemcpyAsync(&pageable, 8, word, 8, ACL_MEMCPY_DEVICE_TO_HOST, stream));
+    FAILS(107027, aclrtSetStreamOverflowSwitch(stream, 1));
+    FAILS(107027, aclrtGetOverflowStatus(word, 64, stream));
+    FAILS(107027, aclrtResetOverflowStatus(stream));
     FAILS(107000, aclmdlRICaptureEnd(stream, NULL));
     OK(aclrtSynchronizeStream(second)); /* others are not concerned */
     OK(aclrtMemcpy(word, 8, &pageable, 8, ACL_MEMCPY_HOST_TO_DEVICE)); /* relaxed */
