@@ -42,16 +42,16 @@ template <class Element> class Stage {
         const int64_t count = held_ + n;
         int64_t i = static_cast<int64_t>((0 - reinterpret_cast<uintptr_t>(to_)) % kCacheLine / sizeof(T));
         i = i < count ? i : count;
-        memcpy(to_, buffer_, static_cast<size_t>(i) * sizeof(T)); // up to the first line
+        if (i > 0) memcpy(to_, buffer_, static_cast<size_t>(i) * sizeof(T)); // up to the first line
         const int64_t lines = (count - i) / kLine;
         stream_lines<Element>(to_ + i, buffer_ + i, lines);
         i += lines * kLine;
         held_ = count - i;
         to_ += i;
-        memmove(buffer_, buffer_ + i, static_cast<size_t>(held_) * sizeof(T));
+        if (held_ > 0) memmove(buffer_, buffer_ + i, static_cast<size_t>(held_) * sizeof(T));
     }
     void finish() {
-        memcpy(to_, buffer_, static_cast<size_t>(held_) * sizeof(T));
+        if (held_ > 0) memcpy(to_, buffer_, static_cast<size_t>(held_) * sizeof(T));
         held_ = 0;
     }
 
@@ -66,7 +66,8 @@ template <class Element> class Block {
 
   public:
     Block(const LayerNormBackwardArgs &args, float *gamma_tile)
-        : args_(args), cols_(args.cols), pitch_(layernorm_backward_sum_pitch(args.cols)),
+        : args_(args), cols_(args.cols), inv_cols_(1.0 / static_cast<double>(args.cols)),
+          pitch_(layernorm_backward_sum_pitch(args.cols)),
           dy_(reinterpret_cast<const T *>(args.dy)), x_(reinterpret_cast<const T *>(args.x)),
           dx_(reinterpret_cast<T *>(args.dx)), sums_(reinterpret_cast<float *>(args.workspace)),
           stream_(args.dx != 0 && args.dx != args.dy && args.dx != args.x &&
@@ -119,7 +120,7 @@ template <class Element> class Block {
                 measure_long<Element>(dy_ + at + k * cols_, x_ + at + k * cols_, gamma, n, numbers[k]);
         }
         for (int k = 0; k < count; ++k) {
-            numbers[k].settle(cols_);
+            numbers[k].settle(inv_cols_);
             if (__builtin_expect(!numbers[k].tame(), 0)) measure_wild(first + k, numbers[k]);
         }
         for (int64_t column = 0; column < cols_; column += kTile) {
@@ -136,7 +137,7 @@ template <class Element> class Block {
         const int64_t at = first * cols_;
         measure<Element, kRows>(dy_ + at, x_ + at, cols_, g_, cols_, numbers);
         for (int k = 0; k < kRows; ++k) {
-            numbers[k].settle(cols_);
+            numbers[k].settle(inv_cols_);
             if (__builtin_expect(!numbers[k].tame(), 0)) {
                 measure_wild(first + k, numbers[k]);
                 wild = true;
@@ -175,12 +176,14 @@ template <class Element> class Block {
             const int64_t at = row * cols_ + column;
             measure_in_double<Element>(dy_ + at, x_ + at, gamma_from(column), tile_from(column), numbers);
         }
-        numbers.settle(cols_);
+        numbers.settle(inv_cols_);
         numbers.wild = true;
     }
 
     const LayerNormBackwardArgs &args_;
-    const int64_t cols_, pitch_;
+    const int64_t cols_;
+    const double inv_cols_;
+    const int64_t pitch_;
     const T *const dy_;
     const T *const x_;
     T *const dx_;

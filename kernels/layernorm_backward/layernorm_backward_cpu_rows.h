@@ -36,11 +36,11 @@ struct Row {
         wild = false;
     }
 
-    void settle(int64_t n) {
-        const double count = static_cast<double>(n);
-        wide_r = sum_z / count;
-        wide_a = sum_g / count;
-        wide_b = sum_gz / count - wide_r * wide_a;
+    // Not by division: what rounding the reciprocal costs is far below a float.
+    void settle(double inv_cols) {
+        wide_r = sum_z * inv_cols;
+        wide_a = sum_g * inv_cols;
+        wide_b = sum_gz * inv_cols - wide_r * wide_a;
         r = static_cast<float>(wide_r);
         a = static_cast<float>(wide_a);
         b = static_cast<float>(wide_b);
@@ -56,11 +56,13 @@ __attribute__((noinline)) void measure(const typename Element::type *dy, const t
                                        const float *gamma, int64_t n, Row *rows) {
     constexpr int64_t kBlock = 32 * kLanes;
     f32v mean[kRows], rstd[kRows];
-    f64v total[kRows][3];
+    // Two sums share a vector, by turns of lanes: z and g of a row; g * z of two rows, where there are two.
+    constexpr int kPairs = (kRows + 1) / 2;
+    f64v total[kRows], total_gz[kPairs];
     for (int k = 0; k < kRows; ++k) {
         mean[k] = set_f32(rows[k].mean);
         rstd[k] = set_f32(rows[k].rstd);
-        for (f64v &t : total[k]) t = set_f64(0.0);
+        total[k] = total_gz[k / 2] = set_f64(0.0);
     }
     for (int64_t start = 0; start < n; start += kBlock) {
         const int64_t end = n - start < kBlock ? n : start + kBlock;
@@ -90,15 +92,25 @@ __attribute__((noinline)) void measure(const typename Element::type *dy, const t
             }
         }
         for (int k = 0; k < kRows; ++k) {
-            total[k][0] = add(total[k][0], add(low_f64(sum_z[k]), high_f64(sum_z[k])));
-            total[k][1] = add(total[k][1], add(low_f64(sum_g[k]), high_f64(sum_g[k])));
-            total[k][2] = add(total[k][2], add(low_f64(sum_gz[k]), high_f64(sum_gz[k])));
+            const f32v both = interleaved_sum(sum_z[k], sum_g[k]);
+            total[k] = add(total[k], add(low_f64(both), high_f64(both)));
+        }
+        for (int k = 0; k < kRows; k += 2) {
+            const f32v both = interleaved_sum(sum_gz[k], sum_gz[k + 1 < kRows ? k + 1 : k]);
+            total_gz[k / 2] = add(total_gz[k / 2], add(low_f64(both), high_f64(both)));
         }
     }
     for (int k = 0; k < kRows; ++k) {
-        rows[k].sum_z += sum(total[k][0]);
-        rows[k].sum_g += sum(total[k][1]);
-        rows[k].sum_gz += sum(total[k][2]);
+        double two[2];
+        store_two_sums(two, total[k]);
+        rows[k].sum_z += two[0];
+        rows[k].sum_g += two[1];
+    }
+    for (int k = 0; k < kRows; k += 2) {
+        double two[2];
+        store_two_sums(two, total_gz[k / 2]);
+        rows[k].sum_gz += two[0];
+        if (k + 1 < kRows) rows[k + 1].sum_gz += two[1];
     }
 }
 
