@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import threading
 import weakref
 
 import ascend_cy
@@ -213,15 +214,15 @@ def test_import_keeps_read_only():
 def test_foreign_memory_outlives_the_work_that_reads_it():
     producer = Producer(np.arange(4096, dtype="f4").reshape(64, 64))
     stream = ascend_cy.Stream()
-    import time
-
-    stream.add_callback(time.sleep, 0.05)
+    gate = threading.Event()
+    stream.add_callback(gate.wait, 60)
     x = ascend_cy.from_dlpack(producer, stream=stream)
     y = ascend_cy.layernorm(x, stream=stream)
     del x
     gc.collect()
     ascend_cy.live_objects()
     assert producer.freed == 0, "given back while the kernel was still queued"
+    gate.set()
     expected = ascend_cy.layernorm(producer.array)
     np.testing.assert_array_equal(y.to_numpy(stream=stream), expected)
     settle()

@@ -18,7 +18,9 @@ HANG = 60
 
 def environment(extra: dict[str, str] | None = None) -> dict[str, str]:
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    env["PYTHONPATH"] = str(HELPERS)
+    # The package under test, where it is not the installed one (tools/sanitizers.sh).
+    site = os.environ.get("ASCEND_CY_TEST_SITE")
+    env["PYTHONPATH"] = os.pathsep.join([str(HELPERS), *([site] if site else [])])
     env.update(extra or {})
     return env
 
