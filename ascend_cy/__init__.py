@@ -48,6 +48,7 @@ from ascend_cy.errors import (
     DeviceMemoryError,
     DeviceNotFoundError,
     KernelError,
+    KernelNotFoundError,
 )
 
 __all__ = [
@@ -61,6 +62,7 @@ __all__ = [
     "Event",
     "Kernel",
     "KernelError",
+    "KernelNotFoundError",
     "Module",
     "Pipeline",
     "Stream",

@@ -24,6 +24,8 @@ cdef class DeviceArray:
 
     cdef Py_ssize_t nbytes_(self) noexcept nogil
 
+    cdef bint foreign             # memory that somebody else made
+
 
 # Device address of the first element; raises ValueError on a closed array. NULL for an empty array.
 cdef void *array_data(DeviceArray array) except? NULL nogil
@@ -47,6 +49,9 @@ cdef object as_host(object source, str name)
 # the memory has passed; where an exception is raised, nothing was taken over.
 cdef DeviceArray adopt_memory(void *data, int rank, const Py_ssize_t *dims, int code, bint readonly,
                               void (*give_back)(void *) noexcept nogil, void *managed, object owner, void *stream_box)
+# One element of dtype `code` with the value that the caller's argument `name` has, as an ndarray; and a fill with it.
+cdef object element_of(object value, int code, str name)
+cdef int fill_array(DeviceArray array, object element, void *stream_box) except -1
 cdef const Py_ssize_t *element_strides(DeviceArray array) except? NULL
 # Orders the stream behind what may still write to the array, or, before writing,
 # behind all its earlier users; afterwards, says that work was enqueued.

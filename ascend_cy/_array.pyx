@@ -12,9 +12,13 @@ from ascend_cy._dtypes cimport (ACL_BF16, NO_CODE, code_of, dtype_of, itemsize_o
 from ascend_cy._host cimport *
 from ascend_cy._shape cimport (MAX_DIMS, checked_nbytes, contiguous_strides, count_elements, extent, is_contiguous,
                                parse_index, parse_new_shape, parse_shape, sides)
-from ascend_cy._status cimport check, check_acl, wait_stream
+from ascend_cy._status cimport check, check_acl, create_buffer, wait_stream
 from ascend_cy._stream cimport Stream, drop_passed, keep_until_passed, stream_box, wrap_stream
 from ascend_cy._transfer cimport copy_strided, fill_elements, is_pinned
+
+import copy
+import sys
+import threading
 
 import numpy as np
 
@@ -107,7 +111,7 @@ cdef DeviceArray new_array(int rank, const Py_ssize_t *shape, int code, void *bo
     if not ascend_cy_buffer_try_create(nbytes, <ascend_cy_stream_t *>box, &buffer):
         # It may wait for work, which may be waiting for the GIL.
         with nogil:
-            check(ascend_cy_buffer_create(nbytes, <ascend_cy_stream_t *>box, &buffer))
+            create_buffer(nbytes, <ascend_cy_stream_t *>box, &buffer)
     array.buffer = buffer
     array.home = box
     array.data = <char *>ascend_cy_buffer_pointer(buffer)
@@ -129,6 +133,7 @@ cdef DeviceArray adopt_memory(void *data, int rank, const Py_ssize_t *dims, int 
     array.data = <char *>data
     array.readonly = readonly
     array.base_array = owner
+    array.foreign = True
     return array
 
 
@@ -153,6 +158,7 @@ cdef DeviceArray new_view(DeviceArray base, int rank, int code):
     array.home = base.home
     array.data = base.data
     array.readonly = base.readonly
+    array.foreign = base.foreign
     array.base_array = base if base.base_array is None else base.base_array
     return array
 
@@ -302,7 +308,7 @@ cdef object as_host(object source, str name):
         raise TypeError(f"{name} must not be a masked array: the mask would be lost; use .filled()")
     array = source if isinstance(source, np.ndarray) else np.asarray(source)
     if code_of((<cnp.ndarray>array).descr) == NO_CODE:
-        raise TypeError(f"{name} has dtype {array.dtype}, which devices do not have")
+        raise TypeError(f"{name} must have a dtype that devices have, got {array.dtype}")
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     return array
@@ -440,9 +446,9 @@ cdef class DeviceArray:
 
     @property
     def flags(self):
-        """dict: ``c_contiguous``, ``writeable`` and ``owndata``."""
+        """dict: ``c_contiguous``, ``writeable`` and ``owndata`` (False for views and for memory of other makers)."""
         return {"c_contiguous": bool(self.contiguous), "writeable": not self.readonly,
-                "owndata": self.base_array is None}
+                "owndata": self.base_array is None and not self.foreign}
 
     @property
     def closed(self):
@@ -471,8 +477,27 @@ cdef class DeviceArray:
         check_open(self)
         return (self[i] for i in range(self.dims[0]))
 
+    # Numbers, where there is one element: they wait for it, as item() does.
+
     def __bool__(self):
-        raise TypeError("the truth of a DeviceArray is not asked silently from the device: use to_numpy()")
+        if count_elements(self.rank, self.dims) != 1:
+            raise ValueError(f"the truth of an array of shape {self.shape} is ambiguous: use to_numpy() with any() or all()")
+        return bool(only_element(self, "a bool"))
+
+    def __int__(self):
+        return int(only_element(self, "an int"))
+
+    def __float__(self):
+        return float(only_element(self, "a float"))
+
+    def __complex__(self):
+        return complex(only_element(self, "a complex"))
+
+    def __index__(self):
+        if self.rank != 0 or dtype_of(self.code).kind not in "iu":
+            raise TypeError("only integer arrays without axes can be used as an index, got shape "
+                            f"{self.shape} and dtype {name_of(self.code)}")
+        return int(only_element(self, "an index"))
 
     def __repr__(self):
         if self.buffer is NULL:
@@ -692,24 +717,23 @@ cdef class DeviceArray:
 
         Parameters
         ----------
-        value : scalar
-            Converted to the array's dtype by NumPy's rules for scalars.
+        value : number
+            Python's, NumPy's or an array without axes. For an integer dtype its fraction is cut off, and it must lie in
+            the range of the dtype.
         stream : Stream, optional
             The thread's current stream by default.
 
         Raises
         ------
         TypeError, ValueError, OverflowError
-            If the value does not fit the dtype.
+            If the value is no number or does not fit the dtype.
         """
         cdef void *box
         check_open(self)
         if self.readonly:
             raise ValueError("the DeviceArray is read-only")
         box = stream_box(stream)
-        element = np.empty(1, dtype_of(self.code))
-        element[0] = value
-        fill_array(self, element, box)
+        fill_array(self, element_of(value, self.code, "value"), box)
 
     def astype(self, dtype, Stream stream=None):
         """A copy converted to another data type.
@@ -814,6 +838,7 @@ cdef class DeviceArray:
     def __array_interface__(self):
         """dict: NumPy's array interface, on unified memory only; waits for the array's work."""
         check_open(self)
+        raise_lost(False)
         if not is_unified() or self.code == ACL_BF16:
             raise AttributeError("device memory is not host memory here: use to_numpy()")
         wait_for_users(self)
@@ -821,6 +846,7 @@ cdef class DeviceArray:
                 "data": (self.ptr, bool(self.readonly))}
 
     def __array__(self, dtype=None, copy=None):
+        raise_lost(True)
         check_open(self)
         if not is_unified():
             raise TypeError("a DeviceArray is not copied to the host silently: use to_numpy()")
@@ -847,6 +873,7 @@ cdef void take_over(DeviceArray array, DeviceArray made) noexcept:
     array.rank = made.rank
     array.code = made.code
     array.contiguous = made.contiguous
+    array.foreign = made.foreign
     if made.dims is made.few_dims:
         memcpy(array.few_dims, made.few_dims, sizeof(made.few_dims))
     else:
@@ -892,6 +919,41 @@ cdef DeviceArray index_view(DeviceArray array, object key):
     return view
 
 
+cdef object only_element(DeviceArray array, str what):
+    if count_elements(array.rank, array.dims) != 1:
+        raise TypeError(f"only an array of one element can be converted to {what}, got shape {array.shape}")
+    return array.to_numpy().reshape(())[()]
+
+
+cdef object element_of(object value, int code, str name):
+    descr = dtype_of(code)
+    if isinstance(value, np.ndarray):
+        if value.ndim:
+            raise TypeError(f"{name} must be a number, got an array of shape {value.shape}: use copy_from()")
+        value = value[()]
+    if (value is None or isinstance(value, (str, bytes, DeviceArray))
+            or not (hasattr(type(value), "__float__") or hasattr(type(value), "__index__")
+                    or isinstance(value, complex))
+            or (isinstance(value, np.generic) and value.dtype.kind not in "biufcV")):
+        raise TypeError(f"{name} must be a number, got {type(value).__name__}")
+    if isinstance(value, (complex, np.complexfloating)) and descr.kind != "b":
+        raise TypeError(f"{name} must be a real number for dtype {name_of(code)}, got {value!r}")
+    element = np.empty(1, descr)
+    if descr.kind in "iu":
+        limits = np.iinfo(descr)
+        try:
+            number = int(value)
+        except (ValueError, OverflowError) as error:
+            raise type(error)(f"{name} must be finite for dtype {name_of(code)}, got {value!r}") from None
+        if not limits.min <= number <= limits.max:
+            raise OverflowError(f"{name} must be between {limits.min} and {limits.max} for dtype {name_of(code)}, "
+                                f"got {number}")
+        element[0] = number
+    else:
+        element[0] = value
+    return element
+
+
 cdef int fill_array(DeviceArray array, object element, void *box) except -1:
     """Enqueue array[...] = element[0]."""
     cdef DeviceArray target = array
@@ -920,6 +982,45 @@ cdef int fill_array(DeviceArray array, object element, void *box) except -1:
 
 # ---- the buffer protocol, where host and device share memory ----
 
+# numpy.asarray() drops whatever the buffer protocol raises, then asks for __array_interface__ and __array__. An interrupted
+# or failed wait must not be lost on that way, so it is raised there again: within the same call of the same Python code.
+_dropped = threading.local()
+
+
+cdef tuple calling_place():
+    try:
+        frame = sys._getframe()
+    except ValueError:  # no Python code in this thread
+        return None
+    return id(frame), frame.f_lasti
+
+
+cdef int raise_lost(bint last) except -1:
+    error = getattr(_dropped, "error", None)
+    if error is None:
+        return 0
+    if _dropped.place != calling_place():
+        _dropped.error = None
+        return 0
+    if last:
+        _dropped.error = None
+        raise error
+    raise twin(error)
+
+
+cdef object twin(object error):
+    """Another such error: the one that is raised gets a traceback, which holds the frames of whoever handles it."""
+    try:
+        return copy.copy(error)
+    except Exception:
+        return error
+
+
+cdef int note_lost(object error) except -1:
+    _dropped.error = twin(error)
+    _dropped.place = calling_place()
+    return 0
+
 cdef dict _formats = {0: b"f", 1: b"e", 2: b"b", 3: b"i", 4: b"B", 6: b"h", 7: b"H", 8: b"I", 9: b"q", 10: b"Q",
                       11: b"d", 12: b"?"}
 
@@ -942,6 +1043,8 @@ cdef int fill_buffer(DeviceArray array, Py_buffer *view, int flags) except -1:
         or (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS
         or (flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS)
     view.obj = None
+    if getattr(_dropped, "error", None) is not None:
+        _dropped.error = None
     if array.buffer is NULL:
         raise BufferError("the DeviceArray is closed")
     if not is_unified():
@@ -958,8 +1061,9 @@ cdef int fill_buffer(DeviceArray array, Py_buffer *view, int flags) except -1:
     array.exports += 1
     try:
         wait_for_users(array)
-    except BaseException:
+    except BaseException as error:
         array.exports -= 1
+        note_lost(error)
         raise
     view.buf = array.data
     view.len = array.nbytes_()

@@ -79,7 +79,7 @@ def read_header(file: io.BufferedReader, path: str) -> NpyHeader:
     except Exception as error:
         # A damaged head is Python text of any kind: NumPy's parser lets a dozen exception types through.
         raise CliError(f"{path} is not a .npy file{hint_on_content(file)}: {error}") from error
-    if any(side < 0 for side in shape):
+    if any(isinstance(side, bool) or side < 0 for side in shape):  # Python's bool is an int, NumPy lets it through
         raise CliError(f"{path} is not a .npy file: its head has the shape {shape}")
     return NpyHeader(shape, dtype, fortran_order, file.tell())
 

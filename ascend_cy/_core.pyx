@@ -6,11 +6,12 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from ascend_cy cimport _acl
 from ascend_cy._dtypes cimport parse_dtype
 from ascend_cy._host cimport *
-from ascend_cy._status cimport check, check_acl, note_interpreter_exit, text, wait_device
-from ascend_cy._stream cimport Event, Stream, device_index, drop_passed, release_interpreter, restore
+from ascend_cy._shape cimport MAX_DIMS, checked_nbytes, parse_shape, sides
+from ascend_cy._status cimport as_integer, check, check_acl, note_interpreter_exit, text, trim_pool, wait_device
+from ascend_cy._stream cimport (Event, Stream, device_index, drop_passed, leave_entered, note_entered,
+                                release_interpreter)
 
 import atexit
-import threading
 
 import numpy as np
 
@@ -97,9 +98,6 @@ def is_initialized():
     return bool(ascend_cy_is_initialized())
 
 
-_entered_devices = threading.local()
-
-
 class Device:
     """A device by its number. As a context manager it is the thread's current device inside the block.
 
@@ -164,21 +162,17 @@ class Device:
         cdef int32_t before
         cdef int code
         check(ascend_cy_current_device(&before))
-        stack = getattr(_entered_devices, "stack", None)
-        if stack is None:
-            stack = _entered_devices.stack = []
         previous = current_stream()
         with nogil:
             code = ascend_cy_set_device(index)
             if code == 0 and index != before:
                 code = ascend_cy_set_current_stream(NULL)
         check(code)
-        stack.append((before, previous))
+        note_entered(self, before, previous)
         return self
 
     def __exit__(self, *exc_info):
-        before, previous = _entered_devices.stack.pop()
-        restore(before, previous)
+        leave_entered(self)
 
     def __eq__(self, other):
         return self.index == other.index if isinstance(other, Device) else NotImplemented
@@ -279,6 +273,15 @@ def memory_stats(device=None):
     }
 
 
+cdef uint64_t byte_count(object value, str name, str need) except? 0:
+    value = as_integer(value, name, need)
+    if value < 0:
+        raise ValueError(f"{name} must not be negative, got {value}")
+    if value >= 2**64 - 1:
+        raise ValueError(f"{name} must be a number of bytes below 2**64 - 1, got {value}")
+    return value
+
+
 def set_memory_limit(nbytes, device=None):
     """Limit what the pool takes from a device.
 
@@ -292,11 +295,7 @@ def set_memory_limit(nbytes, device=None):
     cdef int32_t index = device_index(device)
     cdef uint64_t limit = <uint64_t>-1
     if nbytes is not None:
-        if isinstance(nbytes, bool) or not hasattr(nbytes, "__index__"):
-            raise TypeError(f"nbytes must be an integer or None, got {type(nbytes).__name__}")
-        if nbytes.__index__() < 0:
-            raise ValueError(f"nbytes must not be negative, got {nbytes}")
-        limit = nbytes.__index__()
+        limit = byte_count(nbytes, "nbytes", "an integer or None")
     check(ascend_cy_pool_set_limit(index, limit))
 
 
@@ -311,19 +310,11 @@ def trim_memory(keep=0, device=None):
         The thread's current device by default.
     """
     cdef int32_t index = device_index(device)
-    cdef uint64_t target
-    cdef int code
-    if isinstance(keep, bool) or not hasattr(keep, "__index__"):
-        raise TypeError(f"keep must be an integer, got {type(keep).__name__}")
-    if keep.__index__() < 0:
-        raise ValueError(f"keep must not be negative, got {keep}")
-    target = keep.__index__()
+    cdef uint64_t target = byte_count(keep, "keep", "an integer")
     drop_passed()
     with nogil:
-        code = ascend_cy_pool_trim(index, target)
-        if code == 0:
-            code = ascend_cy_pinned_trim()
-    check(code)
+        trim_pool(index, target)
+        check(ascend_cy_pinned_trim())
 
 
 cdef class _PinnedBlock:
@@ -372,17 +363,18 @@ def empty_pinned(shape, dtype="float32"):
     cdef int code
     cdef cnp.dtype descr = parse_dtype(dtype, &code)
     cdef _PinnedBlock block
+    cdef Py_ssize_t[MAX_DIMS] wanted
     cdef cnp.npy_intp dims = 0
+    cdef int rank = parse_shape(shape, wanted)
+    cdef Py_ssize_t nbytes = checked_nbytes(rank, wanted, descr.itemsize)
     cdef object raw
-    # NumPy's own check of the shape, without touching memory.
-    template = np.broadcast_to(np.empty((), descr), shape if not hasattr(shape, "__index__") else (shape,))
-    if template.nbytes == 0:
-        return np.empty(template.shape, descr)
-    block = _PinnedBlock(template.nbytes)
+    if nbytes == 0:
+        return np.empty(sides(wanted, rank), descr)
+    block = _PinnedBlock(nbytes)
     dims = block.nbytes
     raw = cnp.PyArray_SimpleNewFromData(1, &dims, cnp.NPY_UINT8, block.data)
     cnp.set_array_base(raw, block)
-    return raw.view(descr).reshape(template.shape)
+    return raw.view(descr).reshape(sides(wanted, rank))
 
 
 # ---- life of the process ----

@@ -4,6 +4,7 @@ Memory of the `cpu` device is host memory and travels as CPU; memory of an NPU a
 type, else as the extension device (12) that torch_npu uses.
 """
 
+cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New, PyCapsule_SetName
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport Py_INCREF
@@ -12,14 +13,18 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from ascend_cy._array cimport (DeviceArray, adopt_memory, array_data, element_strides, is_unified, new_array, pin,
-                               use_on, used_on, wait_for_users)
+                               upload, use_on, used_on, wait_for_users)
 from ascend_cy._dtypes cimport ACL_BF16, itemsize_of
 from ascend_cy._host cimport *
-from ascend_cy._shape cimport MAX_DIMS
-from ascend_cy._status cimport check
+from ascend_cy._shape cimport MAX_DIMS, beyond_addresses, extent, sides
+from ascend_cy._status cimport as_integer, check
 from ascend_cy._stream cimport Stream, stream_box
 
 import sys
+
+import numpy as np
+
+cnp.import_array()
 
 
 cdef extern from "_dlpack.h" nogil:
@@ -211,15 +216,25 @@ def export_array(DeviceArray array, stream, max_version, dl_device, copy):
     version = parse_version(max_version)
     check_exportable(array)
     array = pin(array)  # the waits below let other threads in
+    if dl_device is not None:
+        try:
+            kind, index = dl_device
+            dl_device = int(kind), int(index)
+        except (TypeError, ValueError):
+            raise TypeError(f"dl_device must be None or a pair of integers, got {dl_device!r}") from None
+    if stream is not None:
+        stream = as_integer(stream, "stream", "None or an integer")
+        if not -1 <= stream < 2**64:
+            raise ValueError(f"stream must be None, -1 or an address below 2**64, got {stream}")
     if version is not None and version[0] >= VERSION_MAJOR:
         minor = version[1] if version[0] == VERSION_MAJOR else VERSION_MINOR
     device = array.device
     own = (device_type(unified, minor), 0 if unified else device)
-    if dl_device is not None and tuple(dl_device) != own:
-        if tuple(dl_device) == (DEVICE_CPU, 0) and copy is not False:
+    if dl_device is not None and dl_device != own:
+        if dl_device == (DEVICE_CPU, 0) and copy is not False:
             host = array.to_numpy()
             return host.__dlpack__() if version is None else host.__dlpack__(max_version=max_version)
-        raise BufferError(f"the array is on device {own} and is not moved to {tuple(dl_device)}")
+        raise BufferError(f"the array is on device {own} and is not moved to {dl_device}")
     if copy:
         array = array.copy()
         flags = FLAG_IS_COPIED
@@ -232,9 +247,7 @@ def export_array(DeviceArray array, stream, max_version, dl_device, copy):
         if stream is None:
             wait_for_users(array)
     elif stream is None or stream != -1:
-        if stream is not None and (isinstance(stream, bool) or not hasattr(stream, "__index__")):
-            raise TypeError(f"stream must be None or an integer, got {type(stream).__name__}")
-        handle = 0 if stream is None else stream.__index__()
+        handle = 0 if stream is None else stream
         check(ascend_cy_stream_wrap(device, <void *>handle, NULL, NULL, &consumer))
         try:
             with nogil:
@@ -280,13 +293,12 @@ cdef void return_legacy(void *managed) noexcept nogil:
         tensor.deleter(tensor)
 
 
-cdef DeviceArray import_tensor(const DlTensor *tensor, bint readonly, void (*give_back)(void *) noexcept nogil,
-                               void *managed, object owner, void *box):
-    """A DeviceArray over the memory of `tensor`; the tensor is given back once the work that uses it has passed.
+cdef bint on_host(const DlTensor *tensor) noexcept:
+    return tensor.device.type in (DEVICE_CPU, DEVICE_CUDA_HOST, DEVICE_ROCM_HOST)
 
-    BufferError, with nothing taken over, where the tensor cannot be represented.
-    """
-    cdef Py_ssize_t[2 * MAX_DIMS] dims
+
+cdef int read_tensor(const DlTensor *tensor, bint to_copy, Py_ssize_t *dims) except -1:
+    """Shape and strides in bytes of `tensor`; gives its aclDataType. BufferError where it cannot be represented."""
     cdef bint unified = is_unified()
     cdef int rank = tensor.ndim
     cdef int axis, itemsize
@@ -299,9 +311,9 @@ cdef DeviceArray import_tensor(const DlTensor *tensor, bint readonly, void (*giv
         raise BufferError(f"a DLPack tensor must have 0 to {MAX_DIMS} axes, got {rank}")
     if rank > 0 and tensor.shape is NULL:
         raise BufferError("a DLPack tensor with axes has no shape")
-    if tensor.device.type in (DEVICE_CPU, DEVICE_CUDA_HOST, DEVICE_ROCM_HOST):
-        if not unified:
-            raise BufferError("host memory is not device memory here: copy it with ascend_cy.asarray()")
+    if on_host(tensor):
+        if not unified and not to_copy:
+            raise BufferError("host memory is not device memory here: copy it with copy=True or ascend_cy.asarray()")
     elif tensor.device.type in (DEVICE_EXTENSION, DEVICE_ASCEND):
         if unified:
             raise BufferError("the tensor is on an NPU, but ascend_cy runs on the embedded device in this process")
@@ -326,11 +338,50 @@ cdef DeviceArray import_tensor(const DlTensor *tensor, bint readonly, void (*giv
         step *= max(tensor.shape[axis], 1)
     if size and tensor.data is NULL:
         raise BufferError("a DLPack tensor with elements has no data")
-    return adopt_memory(<char *>tensor.data + tensor.byte_offset if tensor.data is not NULL else NULL, rank, dims, code,
-                        readonly, give_back, managed, owner, box)
+    beyond = beyond_addresses(<uintptr_t>tensor.data + tensor.byte_offset, rank, dims, itemsize)
+    if beyond is not None:
+        raise BufferError(f"a DLPack tensor reaches beyond what addresses can be: {beyond}")
+    return code
 
 
-cdef object take_capsule(object capsule, object owner, void *box):
+cdef char *tensor_data(const DlTensor *tensor) noexcept:
+    return <char *>tensor.data + tensor.byte_offset if tensor.data is not NULL else NULL
+
+
+cdef DeviceArray import_tensor(const DlTensor *tensor, bint readonly, void (*give_back)(void *) noexcept nogil,
+                               void *managed, object owner, void *box):
+    """A DeviceArray over the memory of `tensor`; the tensor is given back once the work that uses it has passed.
+
+    BufferError, with nothing taken over, where the tensor cannot be represented.
+    """
+    cdef Py_ssize_t[2 * MAX_DIMS] dims
+    cdef int code = read_tensor(tensor, False, dims)
+    return adopt_memory(tensor_data(tensor), tensor.ndim, dims, code, readonly, give_back, managed, owner, box)
+
+
+cdef DeviceArray upload_tensor(const DlTensor *tensor, void *box):
+    """A new DeviceArray with the elements of `tensor`, which is in host memory and stays the caller's."""
+    cdef Py_ssize_t[2 * MAX_DIMS] dims
+    cdef int code = read_tensor(tensor, True, dims)
+    cdef int rank = tensor.ndim
+    cdef DeviceArray array = new_array(rank, dims, code, box)
+    cdef char *data = tensor_data(tensor)
+    cdef char *low
+    cdef char *high
+    cdef cnp.npy_intp nbytes
+    if array.size == 0:
+        return array
+    extent(data, rank, dims, dims + rank, itemsize_of(code), &low, &high)
+    nbytes = high - low
+    around = cnp.PyArray_SimpleNewFromData(1, &nbytes, cnp.NPY_UINT8, low)
+    # The bits are what counts: NumPy knows no bfloat16.
+    host = np.ndarray(sides(dims, rank), f"V{itemsize_of(code)}", around, data - low, sides(dims + rank, rank))
+    upload(array, np.array(host, copy=True, order="C"), box)
+    return array
+
+
+cdef object take_capsule(object capsule, object owner, bint to_copy, void *box):
+    """A DeviceArray from a capsule; `to_copy` allows a copy where host memory cannot be shared."""
     cdef DlManagedTensorVersioned *versioned
     cdef DlManagedTensor *legacy
     cdef DeviceArray array
@@ -340,6 +391,8 @@ cdef object take_capsule(object capsule, object owner, void *box):
             # Only the deleter may be relied on, and the capsule calls it.
             raise BufferError(f"DLPack {versioned.version.major}.{versioned.version.minor} is newer than "
                               f"{VERSION_MAJOR}.{VERSION_MINOR}, which this package understands")
+        if to_copy and on_host(&versioned.tensor) and not is_unified():
+            return upload_tensor(&versioned.tensor, box)  # the capsule keeps the tensor, and gives it back
         array = import_tensor(&versioned.tensor, versioned.flags & FLAG_READ_ONLY != 0, return_versioned, versioned,
                               owner, box)
         # From here on the array owns the tensor, so the capsule must not.
@@ -347,6 +400,8 @@ cdef object take_capsule(object capsule, object owner, void *box):
         return array
     if PyCapsule_IsValid(capsule, b"dltensor"):
         legacy = <DlManagedTensor *>PyCapsule_GetPointer(capsule, b"dltensor")
+        if to_copy and on_host(&legacy.tensor) and not is_unified():
+            return upload_tensor(&legacy.tensor, box)
         array = import_tensor(&legacy.tensor, False, return_legacy, legacy, owner, box)
         PyCapsule_SetName(capsule, b"used_dltensor")
         return array
@@ -400,8 +455,8 @@ def from_dlpack(obj, *, copy=None, Stream stream=None):
         # A producer from before DLPack 1.0 knows neither keyword, and never copies.
         capsule = obj.__dlpack__(**arguments)
         copied = False
-    array = take_capsule(capsule, obj, box)
-    return array.copy(stream) if copy and not copied else array
+    array = take_capsule(capsule, obj, copy is True, box)
+    return array.copy(stream) if copy and not copied and array.foreign else array
 
 
 # ---- the C exchange table ----

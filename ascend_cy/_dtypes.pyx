@@ -84,7 +84,7 @@ cdef cnp.dtype parse_dtype(object dtype, int *code):
     if type(dtype) is str or type(dtype) is type:
         known = parsed.get(dtype)
         if known is None:
-            descr = checked_dtype(np.dtype(dtype) if dtype != "bfloat16" else dtype_of(ACL_BF16), code)
+            descr = checked_dtype(numpy_dtype(dtype) if dtype != "bfloat16" else dtype_of(ACL_BF16), code)
             parsed[dtype] = (descr, code[0])
             return descr
         code[0] = (<tuple>known)[1]
@@ -94,7 +94,15 @@ cdef cnp.dtype parse_dtype(object dtype, int *code):
     if dtype is None:
         # np.dtype(None) is float64, which nobody means here.
         raise TypeError("dtype must be a data type, got None")
-    return checked_dtype(np.dtype(dtype), code)
+    return checked_dtype(numpy_dtype(dtype), code)
+
+
+cdef object numpy_dtype(object dtype):
+    try:
+        return np.dtype(dtype)
+    except (TypeError, ValueError, SyntaxError) as error:
+        raise TypeError(f"dtype must be one of {', '.join(name for name in names if name)}, got {dtype!r}: "
+                        f"{error}") from error
 
 
 cdef cnp.dtype checked_dtype(cnp.dtype descr, int *code):

@@ -35,6 +35,7 @@ cdef extern from "ascend_cy/runtime.h" nogil:
 
     const char *ascend_cy_last_message() noexcept
     const char *ascend_cy_last_function() noexcept
+    int ascend_cy_last_code() noexcept
     int ascend_cy_record_error(int code, const char *function) noexcept
     const char *ascend_cy_error_name(int code) noexcept
 
@@ -87,6 +88,8 @@ cdef extern from "ascend_cy/pool.h" nogil:
     ctypedef struct ascend_cy_buffer_t:
         pass
     int ascend_cy_buffer_create(size_t size, ascend_cy_stream_t *stream, ascend_cy_buffer_t **out) noexcept
+    int ascend_cy_buffer_create_within(size_t size, ascend_cy_stream_t *stream, int32_t timeout_ms,
+                                       ascend_cy_buffer_t **out) noexcept
     int ascend_cy_buffer_wrap(void *pointer, size_t size, ascend_cy_stream_t *stream,
                               void (*on_release)(void *) noexcept nogil, void *context,
                               ascend_cy_buffer_t **out) noexcept
@@ -114,7 +117,7 @@ cdef extern from "ascend_cy/pool.h" nogil:
         uint64_t device_allocations
     int ascend_cy_pool_stats(int32_t device, ascend_cy_pool_stats_t *out) noexcept
     int ascend_cy_pool_set_limit(int32_t device, uint64_t bytes) noexcept
-    int ascend_cy_pool_trim(int32_t device, uint64_t keep) noexcept
+    int ascend_cy_pool_trim_within(int32_t device, uint64_t keep, int32_t timeout_ms) noexcept
 
     int ascend_cy_pinned_alloc(size_t size, void **out) noexcept
     void ascend_cy_pinned_free(void *pointer) noexcept

@@ -132,6 +132,9 @@ cdef inline void hold(ascend_cy_buffer_t *const *buffers, int count) noexcept no
             ascend_cy_buffer_retain(buffers[i])
 
 
+cdef void release_held(ascend_cy_buffer_t *const *buffers, int count, bint unified) noexcept
+
+
 cdef inline void let_go(ascend_cy_buffer_t *const *buffers, int count) noexcept nogil:
     cdef int i
     for i in range(count):

@@ -13,7 +13,7 @@ from ascend_cy._array cimport DeviceArray, copy_device, new_array
 from ascend_cy._dtypes cimport ACL_BF16, ACL_FLOAT, ACL_FLOAT16, NO_CODE, code_of, dtype_of, itemsize_of, name_of
 from ascend_cy._host cimport *
 from ascend_cy._shape cimport MAX_DIMS, extent, may_overlap_itself, sides
-from ascend_cy._status cimport check
+from ascend_cy._status cimport as_integer, check
 from ascend_cy._stream cimport Stream
 
 import numpy as np
@@ -36,12 +36,16 @@ cdef int refuse_mixed(object obj, str name, str first, bint device) except -1:
 
 
 cdef bint is_array_like(object obj):
+    return shares_memory(obj) or (hasattr(obj, "__array__") and not isinstance(obj, type))
+
+
+cdef bint shares_memory(object obj):
     return (isinstance(obj, np.ndarray) or PyObject_CheckBuffer(obj) or hasattr(obj, "__array_interface__")
             or hasattr(obj, "__array_struct__") or hasattr(obj, "__dlpack__"))
 
 
 cdef object as_ndarray(object obj, str name):
-    """An ndarray that shares the memory of `obj`."""
+    """An ndarray with the elements of `obj`, and its memory where shares_memory()."""
     if isinstance(obj, np.ma.MaskedArray):
         raise TypeError(f"{name} must not be a masked array: the mask would be lost; use .filled()")
     if isinstance(obj, np.ndarray):
@@ -50,12 +54,14 @@ cdef object as_ndarray(object obj, str name):
         try:
             return np.asarray(obj)
         except (ValueError, BufferError) as error:
-            raise TypeError(f"{name} has a buffer that NumPy does not understand: {error}") from None
+            raise TypeError(f"{name} has a buffer that NumPy does not understand: {error}") from error
     if hasattr(obj, "__dlpack__"):
         try:
             return np.from_dlpack(obj)
         except (BufferError, RuntimeError) as error:
-            raise TypeError(f"{name} does not share its memory through DLPack: {error}") from None
+            raise TypeError(f"{name} does not share its memory through DLPack: {error}") from error
+    if is_array_like(obj):
+        return np.asarray(obj)
     raise TypeError(f"{name} must be an array (numpy.ndarray, buffer or DeviceArray), got {type(obj).__name__}")
 
 
@@ -69,7 +75,7 @@ cdef inline void describe(cnp.ndarray array, int code, Operand *operand) noexcep
 cdef int array_code(cnp.ndarray array, str name) except -1:
     cdef int code = code_of(array.descr)
     if code == NO_CODE:
-        raise TypeError(f"{name} has dtype {array.dtype}, which devices do not have")
+        raise TypeError(f"{name} must have a dtype that devices have, got {array.dtype}")
     return code
 
 
@@ -93,8 +99,15 @@ cdef object take_host_strided(object obj, str name, Operand *operand):
     return array
 
 
+cdef object shared_ndarray(object obj, str name):
+    if is_array_like(obj) and not shares_memory(obj):
+        raise TypeError(f"{name} must be an array whose memory can be written to (numpy.ndarray, buffer or DeviceArray), "
+                        f"got {type(obj).__name__}, which has __array__ alone")
+    return as_ndarray(obj, name)
+
+
 cdef object take_out(object obj, str name, Operand *operand):
-    cdef object array = obj if cnp.PyArray_CheckExact(obj) else as_ndarray(obj, name)
+    cdef object array = obj if cnp.PyArray_CheckExact(obj) else shared_ndarray(obj, name)
     cdef int code = array_code(<cnp.ndarray>array, name)
     if not cnp.PyArray_ISNOTSWAPPED(<cnp.ndarray>array):
         raise TypeError(f"{name} must be in native byte order, got {array.dtype.str}")
@@ -106,6 +119,15 @@ cdef object take_out(object obj, str name, Operand *operand):
                                    <const Py_ssize_t *>cnp.PyArray_STRIDES(<cnp.ndarray>array), itemsize_of(code))):
         raise ValueError(f"{name} has elements that share memory with each other, got strides {array.strides}")
     return array
+
+
+cdef void release_held(ascend_cy_buffer_t *const *buffers, int count, bint unified) noexcept:
+    # The last reference may go here; on the embedded device nothing in that can block.
+    if unified:
+        let_go(buffers, count)
+    else:
+        with nogil:
+            let_go(buffers, count)
 
 
 cdef DeviceArray pack_device(DeviceArray array, void *box):
@@ -235,9 +257,7 @@ cdef int check_weight(const Operand *x, const Operand *weight, int normalized_nd
 
 cdef int check_normalized_ndim(object normalized_ndim, object x) except -1:
     cdef int rank
-    if isinstance(normalized_ndim, bool) or not hasattr(normalized_ndim, "__index__"):
-        raise TypeError(f"normalized_ndim must be an integer, got {type(normalized_ndim).__name__}")
-    number = normalized_ndim.__index__()
+    number = as_integer(normalized_ndim, "normalized_ndim")
     rank = getattr(x, "ndim", MAX_DIMS)  # what x is, if it is no array, is told later
     if not 1 <= number <= max(rank, 1):
         raise ValueError(f"normalized_ndim must be between 1 and the {rank} axes of x, got {number}")

@@ -9,9 +9,9 @@ from ascend_cy._array cimport DeviceArray, copy_device, new_array
 from ascend_cy._dtypes cimport ACL_BF16, ACL_FLOAT, ACL_FLOAT16, dtype_of, itemsize_of
 from ascend_cy._host cimport *
 from ascend_cy._intake cimport (Operand, array_of, check_device_argument, check_float, check_normalized_ndim,
-                                check_out, check_stream, check_weight, describe_device, describe_open, hold, let_go,
+                                check_out, check_stream, check_weight, describe_device, describe_open, hold,
                                 new_host_like, ranges_meet, refuse_device_overlap, refuse_host_overlap, refuse_mixed,
-                                refuse_overlap, shape_of, take_device, take_host, take_out)
+                                refuse_overlap, release_held, shape_of, take_device, take_host, take_out)
 from ascend_cy._staging cimport FEW_ELEMENTS, room_on_device, settle_host_call, settle_views, to_device, to_host
 from ascend_cy._status cimport check
 from ascend_cy._stream cimport Stream, enter_stream, stream_box, wrap_stream
@@ -138,7 +138,12 @@ cdef int check_x(const Operand *x, int normalized_ndim, LayerNorm *job) except -
 cdef int check_eps(object eps, double *value) except -1:
     if type(eps) is not float and (isinstance(eps, (bool, str, bytes)) or not hasattr(eps, "__float__")):
         raise TypeError(f"eps must be a number, got {type(eps).__name__}")
-    value[0] = eps
+    try:
+        value[0] = eps
+    except OverflowError:
+        raise ValueError("eps must be finite and not negative, got an integer beyond any float") from None
+    except TypeError as error:  # arrays have __float__ too
+        raise TypeError(f"eps must be a number, got {type(eps).__name__}: {error}") from error
     return check_finite(value[0])
 
 
@@ -226,6 +231,8 @@ cdef object layernorm_device_arrays(object x, object gamma, object beta, double 
     cdef DeviceArray shift = None
     cdef DeviceArray result
     cdef ascend_cy_buffer_t *buffers[4]
+    cdef ascend_cy_buffer_t *held[4]
+    cdef bint unified
     cdef size_t nbytes
     cdef int code
     buffers[0] = buffers[1] = buffers[2] = buffers[3] = NULL
@@ -256,44 +263,51 @@ cdef object layernorm_device_arrays(object x, object gamma, object beta, double 
             refuse_device_overlap(<DeviceArray>out, <DeviceArray>x, "x", True)
             refuse_device_overlap(<DeviceArray>out, <DeviceArray>gamma, "gamma", False)
             refuse_device_overlap(<DeviceArray>out, <DeviceArray>beta, "beta", False)
-    result = <DeviceArray>out if out is not None else new_array(x_operand.rank, x_operand.shape, x_operand.code, box)
-    if return_stats:
-        mean = new_array(x_operand.rank - normalized_ndim, x_operand.shape, ACL_FLOAT, box)
-        rstd = new_array(x_operand.rank - normalized_ndim, x_operand.shape, ACL_FLOAT, box)
-        job.mean = <float *>mean.data
-        job.rstd = <float *>rstd.data
-        if job.cols == 0:
-            mean.fill(np.nan)
-            rstd.fill(np.nan)
-    if job.rows == 0 or job.cols == 0:
-        return (result, mean, rstd) if return_stats else result
-    source = take_device(<DeviceArray>x, &x_operand, box)
-    job.x = x_operand.data
-    buffers[0] = <ascend_cy_buffer_t *>source.buffer
-    if gamma is not None:
-        scale = take_device(<DeviceArray>gamma, &gamma_operand, box)
-        job.gamma = gamma_operand.data
-        job.gamma_code = gamma_operand.code
-        buffers[1] = <ascend_cy_buffer_t *>scale.buffer
-    if beta is not None:
-        shift = take_device(<DeviceArray>beta, &beta_operand, box)
-        job.beta = beta_operand.data
-        job.beta_code = beta_operand.code
-        buffers[2] = <ascend_cy_buffer_t *>shift.buffer
-    target = result if result.contiguous else new_array(result.rank, result.dims, result.code, box)
-    job.y = target.data
-    buffers[3] = <ascend_cy_buffer_t *>target.buffer
-    if job.rows * job.cols <= FEW_ELEMENTS and ascend_cy_device_info().unified:
-        code = launch_ordered(&job, buffers, box)
-    else:
-        hold(buffers, 4)
-        with nogil:
+    unified = ascend_cy_device_info().unified != 0
+    held[0] = <ascend_cy_buffer_t *>(<DeviceArray>x).buffer
+    held[1] = <ascend_cy_buffer_t *>(<DeviceArray>gamma).buffer if gamma is not None else NULL
+    held[2] = <ascend_cy_buffer_t *>(<DeviceArray>beta).buffer if beta is not None else NULL
+    held[3] = <ascend_cy_buffer_t *>(<DeviceArray>out).buffer if out is not None else NULL
+    hold(held, 4)  # whatever other threads close meanwhile
+    try:
+        result = <DeviceArray>out if out is not None else new_array(x_operand.rank, x_operand.shape, x_operand.code, box)
+        if return_stats:
+            mean = new_array(x_operand.rank - normalized_ndim, x_operand.shape, ACL_FLOAT, box)
+            rstd = new_array(x_operand.rank - normalized_ndim, x_operand.shape, ACL_FLOAT, box)
+            job.mean = <float *>mean.data
+            job.rstd = <float *>rstd.data
+            if job.cols == 0:
+                mean.fill(np.nan)
+                rstd.fill(np.nan)
+        if job.rows == 0 or job.cols == 0:
+            return (result, mean, rstd) if return_stats else result
+        source = take_device(<DeviceArray>x, &x_operand, box)
+        job.x = x_operand.data
+        buffers[0] = held[0] if source is x else <ascend_cy_buffer_t *>source.buffer
+        if gamma is not None:
+            scale = take_device(<DeviceArray>gamma, &gamma_operand, box)
+            job.gamma = gamma_operand.data
+            job.gamma_code = gamma_operand.code
+            buffers[1] = held[1] if scale is gamma else <ascend_cy_buffer_t *>scale.buffer
+        if beta is not None:
+            shift = take_device(<DeviceArray>beta, &beta_operand, box)
+            job.beta = beta_operand.data
+            job.beta_code = beta_operand.code
+            buffers[2] = held[2] if shift is beta else <ascend_cy_buffer_t *>shift.buffer
+        target = result if result.contiguous else new_array(result.rank, result.dims, result.code, box)
+        job.y = out_operand.data if target is out else target.data
+        buffers[3] = held[3] if target is out else <ascend_cy_buffer_t *>target.buffer
+        if unified and job.rows * job.cols <= FEW_ELEMENTS:
             code = launch_ordered(&job, buffers, box)
-            let_go(buffers, 4)
-    check(code)
-    if target is not result:
-        copy_device(result, target, box)
-    return (result, mean, rstd) if return_stats else result
+        else:
+            with nogil:
+                code = launch_ordered(&job, buffers, box)
+        check(code)
+        if target is not result:
+            copy_device(result, target, box)
+        return (result, mean, rstd) if return_stats else result
+    finally:
+        release_held(held, 4, unified)
 
 
 @cython.binding(False)

@@ -4,9 +4,10 @@ cimport numpy as cnp
 
 from libc.stdint cimport uintptr_t
 
-from ascend_cy._array cimport DeviceArray, adopt_memory, as_host, new_array, upload
+from ascend_cy._array cimport DeviceArray, adopt_memory, as_host, element_of, fill_array, new_array, upload
 from ascend_cy._dtypes cimport code_of, itemsize_of, parse_dtype
-from ascend_cy._shape cimport MAX_DIMS, checked_nbytes, parse_shape
+from ascend_cy._shape cimport MAX_DIMS, beyond_addresses, checked_nbytes, parse_shape
+from ascend_cy._status cimport as_integer
 from ascend_cy._stream cimport Stream, device_index, drop_later, hold_owner, stream_box
 
 import numpy as np
@@ -63,7 +64,8 @@ def full(shape, fill_value, dtype="float32", *, Stream stream=None):
     Parameters
     ----------
     shape : int or sequence of int
-    fill_value : scalar
+    fill_value : number
+        As for :meth:`DeviceArray.fill`.
     dtype : data type, default float32
     stream : Stream, optional
         The thread's current stream by default.
@@ -71,9 +73,17 @@ def full(shape, fill_value, dtype="float32", *, Stream stream=None):
     Returns
     -------
     DeviceArray
+
+    Raises
+    ------
+    TypeError, ValueError, OverflowError
+        For a shape or dtype that cannot be, for a value that is no number or does not fit the dtype.
     """
+    cdef int code
+    parse_dtype(dtype, &code)
+    element = element_of(fill_value, code, "fill_value")  # before anything is allocated
     array = empty(shape, dtype, stream=stream)
-    array.fill(fill_value, stream)
+    fill_array(array, element, stream_box(stream))
     return array
 
 
@@ -176,11 +186,10 @@ def from_pointer(ptr, shape, dtype="float32", *, device=None, owner=None, stride
     cdef void *box
     cdef int code, axis
     cdef int rank
-    if isinstance(ptr, bool) or not hasattr(ptr, "__index__"):
-        raise TypeError(f"ptr must be an integer address, got {type(ptr).__name__}")
-    if not 0 <= ptr.__index__() < 2**64:
-        raise ValueError(f"ptr must be an address, got {ptr}")
-    address = ptr.__index__()
+    ptr = as_integer(ptr, "ptr", "an integer address")
+    if not 0 <= ptr < 2**64:
+        raise ValueError(f"ptr must be an address below 2**64, got {ptr}")
+    address = ptr
     parse_dtype(dtype, &code)
     rank = parse_shape(shape, dims)
     checked_nbytes(rank, dims, itemsize_of(code))
@@ -192,18 +201,29 @@ def from_pointer(ptr, shape, dtype="float32", *, device=None, owner=None, stride
             dims[rank + axis] = step
             step *= max(dims[axis], 1)
     else:
-        strides = tuple(strides)
+        try:
+            strides = tuple(strides)
+        except TypeError:
+            raise TypeError(f"strides must be a sequence of integers or None, got {type(strides).__name__}") from None
+        strides = tuple([as_integer(step, "strides", "a sequence of integers") for step in strides])
         if len(strides) != rank:
             raise ValueError(f"strides must have {rank} entries like shape, got {len(strides)}")
         for axis in range(rank):
             if strides[axis] % itemsize_of(code):
                 raise ValueError(f"strides must be multiples of the item size {itemsize_of(code)}, got {strides[axis]}")
+            if not -2**63 <= strides[axis] < 2**63:
+                raise ValueError(f"strides must be below 2**63 bytes, got {strides[axis]}")
             dims[rank + axis] = strides[axis]
     size = 1
     for axis in range(rank):
         size *= dims[axis]
     if address == 0 and size:
-        raise ValueError("ptr is 0, but the array has elements")
+        raise ValueError("ptr must not be 0 for an array with elements, got 0")
+    beyond = beyond_addresses(ptr, rank, dims, itemsize_of(code))
+    if beyond is not None:
+        raise ValueError(f"ptr, shape and strides must stay within what addresses can be, got {beyond}")
+    if stream is not None and not isinstance(stream, Stream):
+        raise TypeError(f"stream must be a Stream or None, got {type(stream).__name__}")
     if stream is None and device is not None:
         index = device_index(device)
         stream = current_stream()

@@ -8,8 +8,8 @@ from ascend_cy._array cimport DeviceArray, copy_device, new_array
 from ascend_cy._dtypes cimport ACL_BF16, ACL_FLOAT, ACL_FLOAT16, dtype_of, itemsize_of
 from ascend_cy._host cimport *
 from ascend_cy._intake cimport (Operand, array_of, check_device_argument, check_float, check_out_shape, check_stream,
-                                describe_device, describe_open, hold, let_go, refuse_device_overlap, refuse_host_overlap,
-                                refuse_mixed, refuse_overlap, shape_of, take_host_strided, take_out)
+                                describe_device, describe_open, hold, refuse_device_overlap, refuse_host_overlap,
+                                refuse_mixed, refuse_overlap, release_held, shape_of, take_host_strided, take_out)
 from ascend_cy._shape cimport MAX_DIMS
 from ascend_cy._staging cimport FEW_ELEMENTS, room_on_device, settle_host_call, settle_views, to_device, to_host
 from ascend_cy._status cimport check
@@ -240,6 +240,8 @@ cdef object matmul_device_arrays(object a, object b, object out, ascend_cy_strea
     cdef Product job
     cdef DeviceArray left, right, target, result
     cdef ascend_cy_buffer_t *buffers[3]
+    cdef ascend_cy_buffer_t *held[3]
+    cdef bint unified
     cdef int code, rank
     describe_device(a, "a", "a", &a_operand, box)
     describe_device(b, "b", "a", &b_operand, box)
@@ -252,35 +254,41 @@ cdef object matmul_device_arrays(object a, object b, object out, ascend_cy_strea
             raise ValueError("out is read-only")
         refuse_device_overlap(<DeviceArray>out, <DeviceArray>a, "a", False)
         refuse_device_overlap(<DeviceArray>out, <DeviceArray>b, "b", False)
-    result = <DeviceArray>out if out is not None else new_array(rank, shape, job.code, box)
-    if job.batch * job.m * job.n == 0:
-        return result
-    left = fitting(<DeviceArray>a, True, &job.a, box)
-    right = fitting(<DeviceArray>b, False, &job.b, box)
-    target = result if result.contiguous else new_array(rank, shape, job.code, box)
-    job.out = target.data
-    describe_contiguous_out(&job)
-    buffers[0] = <ascend_cy_buffer_t *>left.buffer
-    buffers[1] = <ascend_cy_buffer_t *>right.buffer
-    buffers[2] = <ascend_cy_buffer_t *>target.buffer
-    if job.batch * job.m * job.n * max(job.k, 1) <= FEW_ELEMENTS and ascend_cy_device_info().unified:
-        code = launch_ordered(&job, buffers, box)
-    else:
-        hold(buffers, 3)
-        with nogil:
+    unified = ascend_cy_device_info().unified != 0
+    held[0] = <ascend_cy_buffer_t *>(<DeviceArray>a).buffer
+    held[1] = <ascend_cy_buffer_t *>(<DeviceArray>b).buffer
+    held[2] = <ascend_cy_buffer_t *>(<DeviceArray>out).buffer if out is not None else NULL
+    hold(held, 3)  # whatever other threads close meanwhile
+    try:
+        result = <DeviceArray>out if out is not None else new_array(rank, shape, job.code, box)
+        if job.batch * job.m * job.n == 0:
+            return result
+        left = fitting(<DeviceArray>a, &a_operand, True, &job.a, box)
+        right = fitting(<DeviceArray>b, &b_operand, False, &job.b, box)
+        target = result if result.contiguous else new_array(rank, shape, job.code, box)
+        job.out = out_operand.data if target is out else target.data
+        describe_contiguous_out(&job)
+        buffers[0] = held[0] if left is a else <ascend_cy_buffer_t *>left.buffer
+        buffers[1] = held[1] if right is b else <ascend_cy_buffer_t *>right.buffer
+        buffers[2] = held[2] if target is out else <ascend_cy_buffer_t *>target.buffer
+        if unified and job.batch * job.m * job.n * max(job.k, 1) <= FEW_ELEMENTS:
             code = launch_ordered(&job, buffers, box)
-            let_go(buffers, 3)
-    check(code)
-    if target is not result:
-        copy_device(result, target, box)
-    return result
+        else:
+            with nogil:
+                code = launch_ordered(&job, buffers, box)
+        check(code)
+        if target is not result:
+            copy_device(result, target, box)
+        return result
+    finally:
+        release_held(held, 3, unified)
 
 
-cdef DeviceArray fitting(DeviceArray array, bint left, ascend_cy_matrices_t *out, ascend_cy_stream_t *box):
+cdef DeviceArray fitting(DeviceArray array, const Operand *given, bint left, ascend_cy_matrices_t *out,
+                         ascend_cy_stream_t *box):
     """Describe the array; where its strides cannot be described, a contiguous copy of it."""
     cdef Operand operand
-    describe_open(array, &operand)
-    if not describe_matrices(&operand, array.dims + array.rank, left, out):
+    if not describe_matrices(given, array.dims + array.rank, left, out):
         packed = new_array(array.rank, array.dims, array.code, box)
         copy_device(packed, array, box)
         array = packed

@@ -22,5 +22,7 @@ cdef tuple sides(const Py_ssize_t *values, int count)
 # the rank of the view.
 cdef int parse_index(object key, int array_rank, const Py_ssize_t *dims, Py_ssize_t *shape, Py_ssize_t *strides,
                      Py_ssize_t *offset) except -1
+# What is wrong with foreign memory at `address` (shape and strides in `dims`) that reaches beyond addresses, or None.
+cdef str beyond_addresses(object address, int rank, const Py_ssize_t *dims, int itemsize)
 # Whether two elements may share memory, as in broadcast views. (Some unusual strides that do not are counted too.)
 cdef bint may_overlap_itself(int rank, const Py_ssize_t *shape, const Py_ssize_t *strides, int itemsize) noexcept nogil

@@ -2,6 +2,8 @@
 
 from libc.stdlib cimport labs as abs
 
+from ascend_cy._status cimport as_integer
+
 import numpy as np
 
 cdef extern from "Python.h":
@@ -107,7 +109,7 @@ cdef int parse_shape(object shape, Py_ssize_t *dims) except -1:
         dims[0] = parse_side(shape)
         return 1
     if type(shape) is not tuple:
-        if hasattr(shape, "__index__") and not getattr(shape, "ndim", 0):
+        if hasattr(shape, "__index__") and not getattr(shape, "ndim", 0) and not isinstance(shape, bool):
             shape = (shape,)
         else:
             try:
@@ -126,9 +128,7 @@ cdef int parse_shape(object shape, Py_ssize_t *dims) except -1:
 cdef Py_ssize_t parse_side(object side) except -1:
     cdef Py_ssize_t number
     if type(side) is not int:
-        if isinstance(side, bool) or not hasattr(side, "__index__"):
-            raise TypeError(f"shape must hold integers, got {type(side).__name__}")
-        side = side.__index__()
+        side = as_integer(side, "shape", "an integer or a sequence of integers")
     try:
         number = side
     except OverflowError:
@@ -142,7 +142,16 @@ cdef Py_ssize_t parse_side(object side) except -1:
 cdef int parse_new_shape(tuple shape, object size, tuple old, int itemsize, Py_ssize_t *dims) except -1:
     cdef int rank
     wanted = shape[0] if len(shape) == 1 else shape
-    wanted = (wanted,) if hasattr(wanted, "__index__") else tuple(wanted)
+    if not isinstance(wanted, tuple):
+        if hasattr(wanted, "__index__") and not getattr(wanted, "ndim", 0):
+            wanted = (wanted,)
+        else:
+            try:
+                wanted = tuple(wanted)
+            except TypeError:
+                raise TypeError(
+                    f"shape must be integers or a sequence of integers, got {type(wanted).__name__}") from None
+    wanted = tuple([as_integer(side, "shape", "integers or a sequence of integers") for side in wanted])
     if -1 in wanted:
         known = 1
         for side in wanted:
@@ -213,7 +222,11 @@ cdef int parse_index(object key, int array_rank, const Py_ssize_t *dims, Py_ssiz
             axis += 1
         elif type(part) is int or (hasattr(part, "__index__") and not isinstance(part, (bool, np.bool_))
                                    and not isinstance(part, np.ndarray)):
-            number = part.__index__()
+            try:
+                number = part.__index__()
+            except TypeError as error:
+                raise IndexError("a DeviceArray is indexed by integers, slices, Ellipsis and None, got "
+                                 f"{type(part).__name__}: {error}") from error
             if not -dims[axis] <= number < dims[axis]:
                 raise IndexError(f"index {number} is out of bounds for axis {axis} with size {dims[axis]}")
             index = number
@@ -225,3 +238,20 @@ cdef int parse_index(object key, int array_rank, const Py_ssize_t *dims, Py_ssiz
             raise IndexError("a DeviceArray is indexed by integers, slices, Ellipsis and None, got "
                              f"{type(part).__name__}")
     return rank
+
+
+cdef str beyond_addresses(object address, int rank, const Py_ssize_t *dims, int itemsize):
+    """What is wrong with foreign memory that would reach beyond what addresses can be; None where nothing is."""
+    cdef int axis
+    low = high = address
+    for axis in range(rank):
+        if dims[axis] == 0:
+            return None
+        reach = (<object>dims[axis] - 1) * dims[rank + axis]
+        if reach < 0:
+            low += reach
+        else:
+            high += reach
+    if low < 0 or high + itemsize > PY_SSIZE_T_MAX:
+        return f"elements from {hex(low)} to {hex(high)}"
+    return None

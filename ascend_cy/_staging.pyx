@@ -2,7 +2,7 @@
 
 from ascend_cy cimport _acl
 from ascend_cy._host cimport *
-from ascend_cy._status cimport check, check_acl, wait_stream
+from ascend_cy._status cimport check, check_acl, create_buffer, wait_stream
 from ascend_cy._stream cimport drop_passed, keep_until_passed
 
 cdef enum:
@@ -15,7 +15,7 @@ cdef int to_device(const void *data, size_t nbytes, ascend_cy_stream_t *box,
     buffer[0] = NULL
     if data is NULL:
         return 0
-    check(ascend_cy_buffer_create(nbytes, box, buffer))
+    create_buffer(nbytes, box, buffer)
     # Copies of ordinary memory wait for the stream, and could not be interrupted.
     wait_stream(box)
     return check_acl(_acl.aclrtMemcpyAsync(ascend_cy_buffer_pointer(buffer[0]), nbytes, data, nbytes,
@@ -28,7 +28,7 @@ cdef int room_on_device(const void *wanted, size_t nbytes, ascend_cy_stream_t *b
     buffer[0] = NULL
     if wanted is NULL:
         return 0
-    return check(ascend_cy_buffer_create(nbytes, box, buffer))
+    return create_buffer(nbytes, box, buffer)
 
 
 cdef int to_host(void *data, ascend_cy_buffer_t *buffer, size_t nbytes, ascend_cy_stream_t *box) except -1 nogil:

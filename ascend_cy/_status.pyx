@@ -6,7 +6,7 @@ from ascend_cy._host cimport *
 
 import threading
 
-from ascend_cy.errors import AclError, DeviceMemoryError, DeviceNotFoundError, KernelError
+from ascend_cy.errors import AclError, DeviceMemoryError, DeviceNotFoundError, KernelError, KernelNotFoundError
 
 cdef extern from "pythread.h" nogil:
     unsigned long PyThread_get_thread_ident()
@@ -15,6 +15,7 @@ cdef extern from "<unistd.h>" nogil:
     int pause()
 
 cdef enum:
+    ACL_ERROR_KERNEL_NOT_FOUND = 100029
     ACL_STREAM_SYNC_TIMEOUT = 507046
     ACL_EVENT_SYNC_TIMEOUT = 507047
     # Long enough to cost nothing, short enough for Ctrl-C to feel immediate.
@@ -38,6 +39,8 @@ cdef object make_error(int code):
         kind = KernelError
     elif code in _NO_DEVICE_CODES or ascend_cy_device_info().error == code:
         kind = DeviceNotFoundError
+    elif code == ACL_ERROR_KERNEL_NOT_FOUND and not ascend_cy_last_function()[0]:
+        kind = KernelNotFoundError  # our own finding, not the device library's
     return kind(code, text(ascend_cy_error_name(code)), text(ascend_cy_last_function()),
                 text(ascend_cy_last_message()))
 
@@ -108,3 +111,36 @@ cdef int wait_device() except -1 nogil:
         if code != ACL_STREAM_SYNC_TIMEOUT:
             return check(code)
         check_signals()
+
+
+# ---- memory that may have to be waited for ----
+
+cdef int create_buffer(size_t nbytes, ascend_cy_stream_t *stream, ascend_cy_buffer_t **out) except -1 nogil:
+    cdef int code
+    while True:
+        code = ascend_cy_buffer_create_within(nbytes, stream, WAIT_SLICE_MS, out)
+        if code != ACL_STREAM_SYNC_TIMEOUT:
+            return check(code)
+        check_signals()
+
+
+cdef int trim_pool(int device, unsigned long long keep) except -1 nogil:
+    cdef int code
+    while True:
+        code = ascend_cy_pool_trim_within(device, keep, WAIT_SLICE_MS)
+        if code != ACL_STREAM_SYNC_TIMEOUT:
+            return check(code)
+        check_signals()
+
+
+# ---- arguments ----
+
+cdef object as_integer(object value, str name, str need="an integer"):
+    if type(value) is int:
+        return value
+    if isinstance(value, bool) or not hasattr(type(value), "__index__"):
+        raise TypeError(f"{name} must be {need}, got {type(value).__name__}")
+    try:
+        return value.__index__()
+    except TypeError as error:  # arrays have the method, but most are no integer
+        raise TypeError(f"{name} must be {need}, got {type(value).__name__}: {error}") from error

@@ -5,6 +5,8 @@
 cdef class Stream:
     cdef void *box                # the host library's shared stream; NULL once closed
     cdef object __weakref__
+    cdef void *last_handle        # what the stream was before close(), for its hash
+    cdef int last_device
 
 
 cdef class Event:
@@ -32,5 +34,7 @@ cdef int device_index(object device) except -1
 # *Private*: a reference to `owner` in C's hands, and its release from any thread (NULL is allowed).
 cdef void *hold_owner(object owner) except NULL
 cdef void drop_later(void *entry) noexcept nogil
-# *Private*: makes a device and a stream current in this thread again.
+# *Private*: what `with block:` left behind, for its end; and a device and a stream made current in this thread again.
+cdef int note_entered(object block, int device, Stream previous) except -1
+cdef int leave_entered(object block) except -1
 cdef int restore(int device, Stream stream) except -1

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, uint32_t, uintptr_t
 from libc.stdlib cimport free, malloc
 
 from ascend_cy._host cimport *
-from ascend_cy._status cimport check, text, wait_event, wait_stream
+from ascend_cy._status cimport as_integer, check, raise_status, wait_event, wait_stream
 
 import sys
 import threading
@@ -147,9 +147,7 @@ cdef int device_index(object device) except -1:
             code = ascend_cy_current_device(&index)
         check(code)
         return index
-    if isinstance(device, bool) or not hasattr(device, "__index__"):
-        raise TypeError(f"device must be an integer or None, got {type(device).__name__}")
-    number = device.__index__()
+    number = as_integer(device, "device", "an integer or None")
     with nogil:
         code = ascend_cy_device_count(&count)
     check(code)
@@ -163,9 +161,7 @@ cdef void *stream_box(Stream stream) except NULL nogil:
     if stream is None:
         box = ascend_cy_current_stream()
         if box is NULL:
-            check(ascend_cy_ensure_context())
-            with gil:
-                raise RuntimeError("the thread has no current stream: " + text(ascend_cy_last_message()))
+            raise_status(ascend_cy_last_code())
         return box
     if stream.box is NULL:
         raise_closed(True)
@@ -200,14 +196,36 @@ cdef Stream wrap_stream(void *box):
 
 cdef void release_stream(Stream stream) noexcept:
     cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>stream.box
-    stream.box = NULL
     if box is not NULL:
+        # Dictionaries and sets that hold the object must find it after close() too.
+        stream.last_handle = ascend_cy_stream_handle(box)
+        stream.last_device = ascend_cy_stream_device(box)
+        stream.box = NULL
         # The last reference waits for the stream's work, which may include a Python callback.
         with nogil:
             ascend_cy_stream_release(box)
 
 
 _entered = threading.local()
+
+
+cdef int note_entered(object block, int device, Stream previous) except -1:
+    stack = getattr(_entered, "stack", None)
+    if stack is None:
+        stack = _entered.stack = []
+    stack.append((block, device, previous))
+    return 0
+
+
+cdef int leave_entered(object block) except -1:
+    """Go back to what was current before the latest `with block:` of this thread."""
+    cdef Py_ssize_t i
+    stack = getattr(_entered, "stack", ())
+    for i in range(len(stack) - 1, -1, -1):
+        if stack[i][0] is block:
+            _, device, previous = stack.pop(i)
+            return restore(device, previous)
+    raise RuntimeError(f"{block!r} is left in a thread that has not entered it")
 
 
 cdef int restore(int device, Stream stream) except -1:
@@ -220,6 +238,9 @@ cdef int restore(int device, Stream stream) except -1:
         code = ascend_cy_set_device(device)
         if code == 0:
             code = ascend_cy_set_current_stream(box)
+        if code != 0:
+            # Better none than the stream of the block that was left.
+            ascend_cy_set_current_stream(NULL)
     if interpreter_exiting:
         return 0  # a suspended generator's block is left while the interpreter goes away
     return check(code)
@@ -266,13 +287,12 @@ cdef class Stream:
         cdef int32_t index
         cdef uint32_t level
         cdef int code
-        if isinstance(priority, bool) or not hasattr(priority, "__index__"):
-            raise TypeError(f"priority must be an integer, got {type(priority).__name__}")
-        if not 0 <= priority.__index__() < STREAM_PRIORITIES:
+        priority = as_integer(priority, "priority")
+        if not 0 <= priority < STREAM_PRIORITIES:
             raise ValueError(f"priority must be between 0 (highest) and {STREAM_PRIORITIES - 1}, got {priority}")
         if self.box is not NULL:
             raise RuntimeError("the stream is initialised already")
-        level = priority.__index__()
+        level = priority
         index = device_index(device)
         with nogil:
             code = ascend_cy_stream_create(index, level, 0, &box)
@@ -308,11 +328,10 @@ cdef class Stream:
         cdef int32_t index
         cdef uintptr_t address
         cdef int code
-        if isinstance(handle, bool) or not hasattr(handle, "__index__"):
-            raise TypeError(f"handle must be an integer address, got {type(handle).__name__}")
-        if handle.__index__() < 0:
-            raise ValueError(f"handle must be an address, got {handle}")
-        address = handle.__index__()
+        handle = as_integer(handle, "handle", "an integer address")
+        if not 0 <= handle < 2**64:
+            raise ValueError(f"handle must be an address below 2**64, got {handle}")
+        address = handle
         index = device_index(device)
         if owner is not None:
             entry = hold_owner(owner)
@@ -500,15 +519,11 @@ cdef class Stream:
         with nogil:
             code = ascend_cy_set_current_stream(<ascend_cy_stream_t *>box)
         check(code)
-        stack = getattr(_entered, "stack", None)
-        if stack is None:
-            stack = _entered.stack = []
-        stack.append((device, previous))
+        note_entered(self, device, previous)
         return self
 
     def __exit__(self, *exc_info):
-        device, previous = _entered.stack.pop()
-        restore(device, previous)
+        leave_entered(self)
 
     def __eq__(self, other):
         if not isinstance(other, Stream):
@@ -518,6 +533,8 @@ cdef class Stream:
             and self.handle == other.handle and self.device == other.device)
 
     def __hash__(self):
+        if self.box is NULL:
+            return hash((<uintptr_t>self.last_handle, self.last_device))
         return hash((self.handle, self.device))
 
     def __reduce__(self):
@@ -559,8 +576,7 @@ def default_stream(device=None):
     cdef int32_t index = device_index(device)
     cdef ascend_cy_stream_t *box = ascend_cy_default_stream(index)
     if box is NULL:
-        check(ascend_cy_ensure_context())
-        raise RuntimeError("the default stream is not available: " + text(ascend_cy_last_message()))
+        raise_status(ascend_cy_last_code())
     return wrap_stream(box)
 
 

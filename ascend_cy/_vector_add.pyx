@@ -8,8 +8,9 @@ from ascend_cy._array cimport DeviceArray, copy_device, new_array
 from ascend_cy._dtypes cimport ACL_BF16, ACL_FLOAT, ACL_FLOAT16, dtype_of, itemsize_of, name_of
 from ascend_cy._host cimport *
 from ascend_cy._intake cimport (Operand, array_of, check_device_argument, check_out, check_stream, describe_device,
-                                describe_open, hold, let_go, new_host_like, ranges_meet, refuse_device_overlap, refuse_host_overlap,
-                                refuse_mixed, refuse_overlap, same_shape, shape_of, take_device, take_host, take_out)
+                                describe_open, hold, new_host_like, ranges_meet, refuse_device_overlap,
+                                refuse_host_overlap, refuse_mixed, refuse_overlap, release_held, same_shape, shape_of,
+                                take_device, take_host, take_out)
 from ascend_cy._shape cimport count_elements
 from ascend_cy._staging cimport FEW_ELEMENTS, room_on_device, settle_host_call, settle_views, to_device, to_host
 from ascend_cy._status cimport check
@@ -145,6 +146,8 @@ cdef object vector_add_device_arrays(object a, object b, object out, ascend_cy_s
     cdef VectorAdd job
     cdef DeviceArray left, right, target, result
     cdef ascend_cy_buffer_t *buffers[3]
+    cdef ascend_cy_buffer_t *held[3]
+    cdef bint unified
     cdef int code
     describe_device(a, "a", "a", &a_operand, box)
     check_dtype(a_operand.code, "a")
@@ -157,31 +160,37 @@ cdef object vector_add_device_arrays(object a, object b, object out, ascend_cy_s
             raise ValueError("out is read-only")
         refuse_device_overlap(<DeviceArray>out, <DeviceArray>a, "a", True)
         refuse_device_overlap(<DeviceArray>out, <DeviceArray>b, "b", True)
-    result = <DeviceArray>out if out is not None else new_array(a_operand.rank, a_operand.shape, a_operand.code, box)
-    job.n = count_elements(a_operand.rank, a_operand.shape)
-    if job.n == 0:
-        return result
-    left = take_device(<DeviceArray>a, &a_operand, box)
-    right = take_device(<DeviceArray>b, &b_operand, box)
-    target = result if result.contiguous else new_array(result.rank, result.dims, result.code, box)
-    job.a = a_operand.data
-    job.b = b_operand.data
-    job.y = target.data
-    job.code = a_operand.code
-    buffers[0] = <ascend_cy_buffer_t *>left.buffer
-    buffers[1] = <ascend_cy_buffer_t *>right.buffer
-    buffers[2] = <ascend_cy_buffer_t *>target.buffer
-    if job.n <= FEW_ELEMENTS and ascend_cy_device_info().unified:
-        code = launch_ordered(&job, buffers, box)
-    else:
-        hold(buffers, 3)
-        with nogil:
+    unified = ascend_cy_device_info().unified != 0
+    held[0] = <ascend_cy_buffer_t *>(<DeviceArray>a).buffer
+    held[1] = <ascend_cy_buffer_t *>(<DeviceArray>b).buffer
+    held[2] = <ascend_cy_buffer_t *>(<DeviceArray>out).buffer if out is not None else NULL
+    hold(held, 3)  # whatever other threads close meanwhile
+    try:
+        result = <DeviceArray>out if out is not None else new_array(a_operand.rank, a_operand.shape, a_operand.code, box)
+        job.n = count_elements(a_operand.rank, a_operand.shape)
+        if job.n == 0:
+            return result
+        left = take_device(<DeviceArray>a, &a_operand, box)
+        right = take_device(<DeviceArray>b, &b_operand, box)
+        target = result if result.contiguous else new_array(result.rank, result.dims, result.code, box)
+        job.a = a_operand.data
+        job.b = b_operand.data
+        job.y = out_operand.data if target is out else target.data
+        job.code = a_operand.code
+        buffers[0] = held[0] if left is a else <ascend_cy_buffer_t *>left.buffer
+        buffers[1] = held[1] if right is b else <ascend_cy_buffer_t *>right.buffer
+        buffers[2] = held[2] if target is out else <ascend_cy_buffer_t *>target.buffer
+        if unified and job.n <= FEW_ELEMENTS:
             code = launch_ordered(&job, buffers, box)
-            let_go(buffers, 3)
-    check(code)
-    if target is not result:
-        copy_device(result, target, box)
-    return result
+        else:
+            with nogil:
+                code = launch_ordered(&job, buffers, box)
+        check(code)
+        if target is not result:
+            copy_device(result, target, box)
+        return result
+    finally:
+        release_held(held, 3, unified)
 
 
 @cython.binding(False)

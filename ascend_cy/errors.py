@@ -9,6 +9,7 @@ __all__ = [
     "DeviceMemoryError",
     "DeviceNotFoundError",
     "KernelError",
+    "KernelNotFoundError",
 ]
 
 
@@ -56,6 +57,10 @@ class DeviceNotFoundError(AclError):
 
 class KernelError(AclError):
     """A kernel failed on the device (AI Core or vector core exception, time-out, a rule broken under `sim`)."""
+
+
+class KernelNotFoundError(AclError, NotImplementedError):
+    """The operator has no kernel for the device in use; the message says where one was looked for."""
 
 
 class CompileError(RuntimeError):

@@ -465,6 +465,16 @@ def test_damaged_heads(tmp_path, npy, data):
         assert "damaged.npy" in str(error)
 
 
+@pytest.mark.parametrize("shape", ["(True, 4)", "(3, False)", "(-1, 4)", "(3, 4.0)"])
+def test_heads_with_a_shape_that_cannot_be(tmp_path, npy, shape):
+    """Python takes a bool for an integer, and so does NumPy's reader."""
+    head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}"
+    head = head.ljust(128 - 11) + "\n"
+    (tmp_path / "odd.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode() + bytes(64))
+    with pytest.raises(npy.CliError, match="odd.npy is not a .npy file"):
+        npy.NpySource(str(tmp_path / "odd.npy"))
+
+
 # ---- interruption ----
 
 # A program whose temporary file has a name, as on file systems without nameless ones.

@@ -19,6 +19,7 @@ from pathlib import Path
 import child
 import numpy as np
 import pytest
+from stub import signatures
 
 import ascend_cy
 
@@ -163,27 +164,7 @@ def documented(body: str) -> list[str]:
     return names
 
 
-def signatures() -> dict[str, list[str]]:
-    """Parameters of every function of the stub, self left out."""
-    found: dict[str, list[str]] = {}
-
-    def take(node: ast.FunctionDef, prefix: str) -> None:
-        arguments = node.args
-        every = [*arguments.posonlyargs, *arguments.args, *([arguments.vararg] if arguments.vararg else []),
-                 *arguments.kwonlyargs, *([arguments.kwarg] if arguments.kwarg else [])]
-        found[prefix + node.name] = [argument.arg for argument in every if argument.arg not in ("self", "cls")]
-
-    for node in ast.parse((PACKAGE / "__init__.pyi").read_text()).body:
-        if isinstance(node, ast.FunctionDef):
-            take(node, "")
-        elif isinstance(node, ast.ClassDef):
-            for item in node.body:
-                if isinstance(item, ast.FunctionDef):
-                    take(item, node.name + ".")
-    return found
-
-
-SIGNATURES = signatures()
+SIGNATURES = signatures(PACKAGE)
 
 
 @pytest.mark.parametrize("name", [name for name in OBJECTS if not inspect.isdatadescriptor(OBJECTS[name])])
@@ -297,8 +278,11 @@ def test_errors():
     assert issubclass(ascend_cy.AclError, RuntimeError)
     assert issubclass(ascend_cy.DeviceMemoryError, (ascend_cy.AclError,)) and issubclass(ascend_cy.DeviceMemoryError, MemoryError)
     assert issubclass(ascend_cy.DeviceNotFoundError, ascend_cy.AclError) and issubclass(ascend_cy.KernelError, ascend_cy.AclError)
+    assert issubclass(ascend_cy.KernelNotFoundError, (ascend_cy.AclError,))
+    assert issubclass(ascend_cy.KernelNotFoundError, NotImplementedError)
     assert issubclass(ascend_cy.AscendCyResourceWarning, ResourceWarning)
-    for kind in (ascend_cy.AclError, ascend_cy.DeviceMemoryError, ascend_cy.DeviceNotFoundError, ascend_cy.KernelError):
+    for kind in (ascend_cy.AclError, ascend_cy.DeviceMemoryError, ascend_cy.DeviceNotFoundError, ascend_cy.KernelError,
+                 ascend_cy.KernelNotFoundError):
         error = kind(107000, "ACL_ERROR_RT_PARAM_INVALID", "aclrtMalloc", "size is 0")
         for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
             copy = pickle.loads(pickle.dumps(error, protocol))

@@ -467,6 +467,91 @@ def test_ctrl_c_while_waiting(tmp_path, what):
     check(code, tmp_path)
 
 
+def test_ctrl_c_reaches_numpy(tmp_path):
+    """NumPy drops what the buffer protocol raises, and goes on to other ways: the interrupt must not be lost there."""
+    code = """
+    import os, signal, sys, threading, time
+    import numpy as np
+    import ascend_cy
+    convert = eval(sys.argv[1])
+    array = ascend_cy.full((3, 4), 2.5)
+    gate = threading.Event()
+    array.stream.add_callback(gate.wait, 30)
+    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+    begun = time.monotonic()
+    try:
+        convert(array)
+    except KeyboardInterrupt:
+        assert not gate.is_set()
+    else:
+        raise AssertionError("no KeyboardInterrupt")
+    gate.set()
+    assert array.__array_interface__["shape"] == (3, 4)      # nothing of it is left
+    assert (np.asarray(array) == 2.5).all()
+    """
+    for convert in ("np.asarray", "np.array", "lambda a: np.stack([a, a])", "memoryview"):
+        check(code, tmp_path, args=[convert])
+
+
+def test_ctrl_c_while_memory_is_waited_for(tmp_path):
+    code = """
+    import os, signal, sys, threading, time
+    import numpy as np
+    import ascend_cy
+    ask = eval(sys.argv[1])
+    stream = ascend_cy.Stream()
+    ascend_cy.zeros(4).to_numpy()
+    gate = threading.Event()
+    array = ascend_cy.zeros(1 << 20, "uint8", stream=stream)
+    stream.add_callback(gate.wait, 30)
+    array.close()                       # in use by the stream until the gate opens
+    ascend_cy.set_memory_limit((1 << 20) + 4096)
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        ask(ascend_cy)
+    except KeyboardInterrupt:
+        assert not gate.is_set()
+    else:
+        raise AssertionError("no KeyboardInterrupt")
+    threading.Timer(0.3, gate.set).start()
+    assert ascend_cy.zeros(1 << 20, "uint8").to_numpy().sum() == 0     # waits, and gets it
+    ascend_cy.set_memory_limit(None)
+    """
+    for ask in ("lambda a: a.zeros(1 << 20, 'uint8')", "lambda a: a.trim_memory()"):
+        check(code, tmp_path, args=[ask])
+
+
+def test_other_signals_while_waiting(tmp_path):
+    """A Python signal handler runs while one waits: its exception comes out, and without one the wait goes on."""
+    code = """
+    import signal, threading, time
+    import ascend_cy
+    class Alarm(Exception):
+        pass
+    def ring(number, frame):
+        raise Alarm
+    seen = []
+    signal.signal(signal.SIGALRM, ring)
+    signal.signal(signal.SIGUSR1, lambda number, frame: seen.append(number))
+    stream = ascend_cy.Stream()
+    gate = threading.Event()
+    stream.add_callback(gate.wait, 30)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    begun = time.monotonic()
+    try:
+        stream.synchronize()
+    except Alarm:
+        assert time.monotonic() - begun < 5
+    else:
+        raise AssertionError("no Alarm")
+    threading.Timer(0.1, lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1)).start()
+    threading.Timer(0.4, gate.set).start()
+    stream.synchronize()
+    assert gate.is_set() and seen
+    """
+    check(code, tmp_path)
+
+
 @pytest.mark.parametrize("what", ["stream", "exit"])
 def test_ctrl_c_from_outside(tmp_path, what):
     """The signal of a terminal, while a job of 30 s is queued; also while the process ends."""
@@ -603,6 +688,174 @@ def test_first_use_from_many_threads_at_once(tmp_path):
     assert len(set(results)) == 1 and len(results) == 8
     """
     check(code, tmp_path)
+
+
+CLOSING = """
+import random, sys, threading, time
+import numpy as np
+import ascend_cy
+
+class Box:
+    pass
+
+box = Box()
+def renew():
+    box.stream = ascend_cy.Stream()
+    box.event = ascend_cy.Event()
+    box.array = ascend_cy.full((40, 50), 3)
+    box.gamma = ascend_cy.full(50, 2)
+renew()
+stop = time.monotonic() + 1.5
+unexpected = []
+uses = [
+    lambda: ascend_cy.layernorm(box.array, box.gamma, stream=box.stream),
+    lambda: ascend_cy.layernorm(box.array, out=box.array),
+    lambda: box.array.to_numpy(stream=box.stream),
+    lambda: box.array[3:, ::2].copy(box.stream).to_numpy(),
+    lambda: box.array.fill(1, box.stream),
+    lambda: box.array.copy_from(np.zeros((40, 50), np.float32), box.stream),
+    lambda: np.asarray(box.array.T).sum() if ascend_cy.device_info()["unified"] else None,
+    lambda: repr(box.array) + repr(box.stream) + repr(box.event),
+    lambda: (box.array.ptr, box.array.device, box.array.stream, box.array.shape),
+    lambda: box.stream.synchronize(),
+    lambda: box.stream.query(),
+    lambda: box.event.record(box.stream),
+    lambda: box.event.synchronize(),
+    lambda: box.stream.wait(box.event),
+    lambda: box.stream.add_callback(int),
+    lambda: ascend_cy.layernorm(np.ones((3, 40), np.float32), stream=box.stream),
+]
+def use(seed):
+    chosen = random.Random(seed)
+    while time.monotonic() < stop:
+        try:
+            chosen.choice(uses)()
+        except (ValueError, BufferError) as error:
+            if "closed" not in str(error):
+                unexpected.append(error)
+        except BaseException as error:
+            unexpected.append(error)
+def close(seed):
+    chosen = random.Random(seed)
+    while time.monotonic() < stop:
+        old = chosen.choice((box.array, box.gamma) if sys.argv[1] == "arrays" else (box.array, box.stream, box.event))
+        try:
+            old.close()
+        except BufferError:
+            pass
+        renew()
+        time.sleep(0.0005)
+threads = [threading.Thread(target=use, args=(n,)) for n in range(4)] + [threading.Thread(target=close, args=(9,))]
+[t.start() for t in threads]
+[t.join() for t in threads]
+assert not unexpected, unexpected[:5]
+box.__dict__.clear()
+ascend_cy.synchronize()
+ascend_cy.trim_memory()
+live = ascend_cy.live_objects()
+assert live == dict.fromkeys(live, 0), live
+"""
+
+
+@pytest.mark.parametrize("what", ["arrays", "streams and events"])
+def test_closing_what_other_threads_use(tmp_path, what):
+    """A use either works or says "closed"; nothing crashes, and nothing is left."""
+    check(CLOSING, tmp_path, args=[what], timeout=20)
+
+
+SOAK = """
+import gc
+import numpy as np
+import ascend_cy
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+x = np.random.default_rng(1).standard_normal((64, 256)).astype(np.float32) + 1
+def round():
+    with ascend_cy.Stream() as stream:
+        device = ascend_cy.asarray(x)
+        y, mean, rstd = ascend_cy.layernorm(device[:, ::-1], return_stats=True)
+        view = y[3:, ::2]
+        filled = ascend_cy.full((64, 256), 2.5)
+        filled.copy_from(y)
+        stream.add_callback(len, "text")
+        event = stream.record()
+        pinned = ascend_cy.empty_pinned((64, 256))
+        filled.to_numpy(out=pinned)
+        ascend_cy.layernorm(x, out=pinned)
+        try:
+            ascend_cy.layernorm(x, eps=-1)
+        except ValueError:
+            pass
+        event.synchronize()
+for _ in range(300):
+    round()
+gc.collect()
+before, live = resident(), ascend_cy.live_objects()
+for _ in range(3000):
+    round()
+gc.collect()
+grown = resident() - before
+assert grown < 4 << 20, f"{grown} bytes more after 3000 rounds"
+assert ascend_cy.live_objects()["buffers"] == live["buffers"]
+"""
+
+
+def test_memory_is_flat_over_thousands_of_rounds(tmp_path):
+    check(SOAK, tmp_path)
+
+
+def test_what_sim_has_no_kernel_for(tmp_path):
+    code = """
+    import numpy as np, pytest
+    import ascend_cy
+    a = np.ones((2, 3), np.float32)
+    for one, two in ((a, a.T), (ascend_cy.asarray(a), ascend_cy.asarray(a.T))):
+        live = ascend_cy.live_objects()
+        with pytest.raises(NotImplementedError, match="no matmul kernel for this device.*ASCEND_CY_DEVICE=cpu") as caught:
+            ascend_cy.matmul(one, two)
+        assert isinstance(caught.value, ascend_cy.KernelNotFoundError)
+        del caught
+        ascend_cy.synchronize()
+        assert ascend_cy.live_objects() == live
+    for shapes in (((0, 3), (3, 2)), ((2, 3), (3, 0)), ((2, 0), (0, 4)), ((5, 2, 0), (5, 0, 4))):
+        one, two = (np.ones(shape, np.float32) for shape in shapes)
+        expected = one @ two
+        got = ascend_cy.matmul(one, two)
+        assert got.shape == expected.shape and (got == expected).all()
+        got = ascend_cy.matmul(ascend_cy.asarray(one), ascend_cy.asarray(two)).to_numpy()
+        assert got.shape == expected.shape and (got == expected).all()
+    """
+    check(code, tmp_path, env={"ASCEND_CY_DEVICE": "sim"})
+
+
+def test_dlpack_of_host_memory_on_sim(tmp_path):
+    """Host memory is not device memory there: copied where a copy is asked for, else refused with advice."""
+    code = """
+    import numpy as np, pytest
+    import ascend_cy
+    for dtype in ("f4", "f2", "i8", "u1", "?"):
+        for index in (np.s_[:], np.s_[::-1, ::2], np.s_[1, 2], np.s_[0:0]):
+            host = (np.arange(24) % 7).astype(dtype).reshape(4, 6)[index]
+            host = np.asarray(host)
+            array = ascend_cy.from_dlpack(host, copy=True)
+            assert array.flags["owndata"] and array.dtype == host.dtype and array.shape == host.shape
+            assert (array.to_numpy() == host).all()
+    for copy in (None, False):
+        with pytest.raises(BufferError, match="copy=True or ascend_cy.asarray"):
+            ascend_cy.from_dlpack(host, copy=copy)
+    try:
+        import torch
+    except ImportError:
+        pass
+    else:
+        source = torch.arange(6, dtype=torch.bfloat16).reshape(2, 3).T
+        array = ascend_cy.from_dlpack(source, copy=True)
+        assert array.view("uint16").to_numpy().tolist() == source.contiguous().view(torch.int16).tolist()
+    """
+    check(code, tmp_path, env={"ASCEND_CY_DEVICE": "sim"}, warnings="default")
 
 
 def test_several_devices(tmp_path):

@@ -181,6 +181,8 @@ const char *ascend_cy_last_function(void)
     return thread_state.message != nullptr ? thread_state.message->function : "";
 }
 
+int ascend_cy_last_code(void) { return thread_state.message != nullptr ? thread_state.message->code : ACL_SUCCESS; }
+
 int ascend_cy_record_error(int code, const char *function)
 {
     return check(code, function != nullptr ? function : "");

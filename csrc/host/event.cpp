@@ -88,7 +88,17 @@ bool mark_passed(aclrtEvent event) noexcept
     return code != ACL_SUCCESS || status == ACL_EVENT_RECORDED_STATUS_COMPLETE;
 }
 
-void wait_for_mark(aclrtEvent event) noexcept { device_table.aclrtSynchronizeEvent(event); }
+bool wait_for_mark(aclrtEvent event, const Deadline &deadline) noexcept
+{
+    if (!deadline.limited()) {
+        device_table.aclrtSynchronizeEvent(event);
+        return true;
+    }
+    const int32_t left = deadline.left_ms();
+    if (left == 0)
+        return mark_passed(event);
+    return device_table.aclrtSynchronizeEventWithTimeout(event, left) != ACL_ERROR_RT_EVENT_SYNC_TIMEOUT;
+}
 
 int64_t live_events() noexcept { return live_event_count.load(std::memory_order_relaxed); }
 

@@ -4,6 +4,7 @@
 #ifndef ASCEND_CY_HOST_EVENT_H
 #define ASCEND_CY_HOST_EVENT_H
 
+#include "deadline.h"
 #include "stream.h"
 
 namespace ascend_cy {
@@ -18,8 +19,8 @@ int mark_stream(int32_t device, aclrtStream stream, aclrtEvent *event) noexcept;
 
 // True when everything before the mark has run. A device that cannot tell any more has nothing running either.
 bool mark_passed(aclrtEvent event) noexcept;
-// Waits for that.
-void wait_for_mark(aclrtEvent event) noexcept;
+// Waits for that until the deadline; false where time was up first.
+bool wait_for_mark(aclrtEvent event, const Deadline &deadline = Deadline()) noexcept;
 
 int64_t live_events() noexcept;
 

@@ -163,8 +163,9 @@ int open_binary(const std::string &op, aclrtBinHandle *out)
             return ACY_CALL(aclrtBinaryLoadFromFile, file.c_str(), nullptr, out);
         looked_at += "\n  " + file;
     }
-    return fail(ACL_ERROR_KERNEL_NOT_FOUND, "", "there is no %s kernel for this device; looked for%s", op.c_str(),
-                looked_at.c_str());
+    const bool elsewhere = loaded_device()->info.kind != ASCEND_CY_KIND_CPU;
+    return fail(ACL_ERROR_KERNEL_NOT_FOUND, "", "there is no %s kernel for this device%s; looked for%s", op.c_str(),
+                elsewhere ? " (the embedded one has it: ASCEND_CY_DEVICE=cpu)" : "", looked_at.c_str());
 }
 
 } // namespace

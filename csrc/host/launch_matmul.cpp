@@ -125,6 +125,17 @@ int ascend_cy_matmul(const ascend_cy_matrices_t *a, const ascend_cy_matrices_t *
     const DeviceTraits *traits = nullptr;
     if (const int error = launch_device(&device, &traits))
         return error;
+    if (k == 0 && traits->kind != ASCEND_CY_KIND_CPU) {
+        // Empty sums need no kernel, and not every device has one.
+        for (int64_t matrix = 0; matrix < batch; ++matrix)
+            for (int64_t row = 0; row < m; ++row) {
+                char *const begin = static_cast<char *>(c) + (matrix * c_batch_stride + row * c_row_stride) * size;
+                const size_t bytes = static_cast<size_t>(n * size);
+                if (const int error = ACY_CALL(aclrtMemsetAsync, begin, bytes, 0, bytes, stream))
+                    return error;
+            }
+        return ACL_SUCCESS;
+    }
     MatmulArgs args;
     args.a = reinterpret_cast<uintptr_t>(a->data);
     args.b = reinterpret_cast<uintptr_t>(b->data);

@@ -234,21 +234,30 @@ bool DevicePool::mark(Lock &lock, Arena *arena, Stream *box) noexcept
     return true;
 }
 
-// Where a stream cannot be marked (no event left, a stream of another context): waits for all of it instead.
-void DevicePool::wait_for_stream(Lock &lock, Arena *arena, Stream *box) noexcept
+// Where a stream cannot be marked (no event left, a stream of another context): waits for all of it instead. False where
+// time was up first.
+bool DevicePool::wait_for_stream(Lock &lock, Arena *arena, Stream *box, const Deadline &deadline) noexcept
 {
     Stream *const held = box == nullptr ? hold_box(arena) : nullptr;
     if (box == nullptr && held == nullptr)
-        return;
+        return true;
     const uint64_t epoch = arena->epoch++;
     ++arena->holds;
     lock.unlock();
-    device_table.aclrtSynchronizeStream(arena->handle);
+    bool passed = true;
+    if (deadline.limited())
+        // AscendCL refuses 0; a millisecond is the shortest wait it has.
+        passed = device_table.aclrtSynchronizeStreamWithTimeout(arena->handle, std::max(deadline.left_ms(), 1)) !=
+                 ACL_ERROR_RT_STREAM_SYNC_TIMEOUT;
+    else
+        device_table.aclrtSynchronizeStream(arena->handle);
     if (held != nullptr)
         release_stream_without_waiting(held);
     lock.lock();
     --arena->holds;
-    arena->passed = std::max(arena->passed, epoch);
+    if (passed)
+        arena->passed = std::max(arena->passed, epoch);
+    return passed;
 }
 
 void DevicePool::poll_mark(Arena *arena) noexcept

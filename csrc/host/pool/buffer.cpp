@@ -96,6 +96,11 @@ int find_pool(int32_t device, DevicePool **pool) noexcept
 
 int ascend_cy_buffer_create(size_t size, ascend_cy_stream_t *stream, ascend_cy_buffer_t **out)
 {
+    return ascend_cy_buffer_create_within(size, stream, -1, out);
+}
+
+int ascend_cy_buffer_create_within(size_t size, ascend_cy_stream_t *stream, int32_t timeout_ms, ascend_cy_buffer_t **out)
+{
     *out = nullptr;
     if (stream == nullptr)
         return null_argument("stream");
@@ -105,7 +110,7 @@ int ascend_cy_buffer_create(size_t size, ascend_cy_stream_t *stream, ascend_cy_b
     if (__builtin_expect(pool == nullptr, 0))
         if (const int error = find_pool(stream->device, &pool))
             return error;
-    return pool->create(size, stream, out);
+    return pool->create(size, stream, Deadline(timeout_ms), out);
 }
 
 int ascend_cy_buffer_try_create(size_t size, ascend_cy_stream_t *stream, ascend_cy_buffer_t **out)
@@ -235,12 +240,14 @@ int ascend_cy_pool_set_limit(int32_t device, uint64_t bytes)
     return ACL_SUCCESS;
 }
 
-int ascend_cy_pool_trim(int32_t device, uint64_t keep)
+int ascend_cy_pool_trim(int32_t device, uint64_t keep) { return ascend_cy_pool_trim_within(device, keep, -1); }
+
+int ascend_cy_pool_trim_within(int32_t device, uint64_t keep, int32_t timeout_ms)
 {
     DevicePool *pool = nullptr;
     if (const int error = find_pool(device, &pool))
         return error;
-    return pool->trim(keep);
+    return pool->trim(keep, Deadline(timeout_ms));
 }
 
 void ascend_cy_live_counts(ascend_cy_live_counts_t *out)

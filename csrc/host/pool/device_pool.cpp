@@ -83,17 +83,19 @@ bool DevicePool::try_create(size_t size, Stream *stream, Block **out) noexcept
     return true;
 }
 
-int DevicePool::create(size_t size, Stream *stream, Block **out) noexcept
+int DevicePool::create(size_t size, Stream *stream, const Deadline &deadline, Block **out) noexcept
 {
-    return __builtin_expect(try_create(size, stream, out), 1) ? ACL_SUCCESS
-                                                              : create_slowly(size, rounded(size), stream, out);
+    return __builtin_expect(try_create(size, stream, out), 1)
+               ? ACL_SUCCESS
+               : create_slowly(size, rounded(size), stream, deadline, out);
 }
 
-int DevicePool::create_slowly(size_t size, size_t bytes, Stream *stream, Block **out) noexcept
+int DevicePool::create_slowly(size_t size, size_t bytes, Stream *stream, const Deadline &deadline, Block **out) noexcept
 {
     if (size == 0)
         return create_empty(stream, out);
     Refusal refusal;
+    refusal.deadline = deadline;
     if (size > largest_request) {
         refusal.over_limit = true;
         return refuse(size, refusal);
@@ -327,6 +329,8 @@ int DevicePool::refuse(size_t size, const Refusal &refusal) noexcept
 {
     if (refusal.code == ACL_ERROR_BAD_ALLOC)
         return fail(ACL_ERROR_BAD_ALLOC, "", "out of host memory");
+    if (refusal.time_is_up)
+        return fail(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, "", "memory is short, and work that holds some is not finished");
     if (refusal.code != ACL_SUCCESS && refusal.code != ACL_ERROR_RT_MEMORY_ALLOCATION &&
         refusal.code != ACL_ERROR_RT_DEVICE_OOM)
         return fail_call(refusal.code, "aclrtMalloc");

@@ -9,6 +9,7 @@
 
 #include <mutex>
 
+#include "../deadline.h"
 #include "ascend_cy/pool.h"
 #include "block.h"
 
@@ -24,7 +25,8 @@ public:
         common_.passed = every_epoch;
     }
 
-    int create(size_t size, Stream *stream, Block **out) noexcept;
+    // 507046 where memory is short and time is up before everything that could be waited for was.
+    int create(size_t size, Stream *stream, const Deadline &deadline, Block **out) noexcept;
     // A block of a size seen before on the stream; false where it takes more than that.
     bool try_create(size_t size, Stream *stream, Block **out) noexcept;
     int wrap(void *pointer, size_t size, Stream *stream, void (*on_release)(void *), void *context,
@@ -36,7 +38,7 @@ public:
 
     void stats(ascend_cy_pool_stats_t *out) noexcept;
     void set_limit(uint64_t bytes) noexcept;
-    int trim(uint64_t keep) noexcept;
+    int trim(uint64_t keep, const Deadline &deadline) noexcept; // 507046 where time is up first
     void give_back_idle() noexcept; // never waits
     void count_live(ascend_cy_live_counts_t *counts) noexcept; // polls pending blocks first
 
@@ -52,6 +54,8 @@ private:
     struct Refusal {
         int code = ACL_SUCCESS;    // of aclrtMalloc, or ACL_SUCCESS where the limit refused
         bool over_limit = false;
+        Deadline deadline;         // for waiting
+        bool time_is_up = false;   // before all waits were over
     };
 
     static size_t round_up(size_t size, size_t step) noexcept { return (size + step - 1) & ~(step - 1); }
@@ -66,7 +70,8 @@ private:
     Block *new_object() noexcept;
     void drop_object(Block *object) noexcept;
     void start_use(Block *block, size_t size, Stream *stream) noexcept;
-    [[gnu::noinline]] int create_slowly(size_t size, size_t bytes, Stream *stream, Block **out) noexcept;
+    [[gnu::noinline]] int create_slowly(size_t size, size_t bytes, Stream *stream, const Deadline &deadline,
+                                             Block **out) noexcept;
     [[gnu::noinline]] int create_empty(Stream *stream, Block **out) noexcept;
     [[gnu::noinline]] void release_slowly(Block *block) noexcept;
     static void mark_uses(Block *block) noexcept;
@@ -87,7 +92,7 @@ private:
     bool needs_mark(const Arena *arena) const noexcept;
     static Stream *hold_box(const Arena *arena) noexcept;
     bool mark(Lock &lock, Arena *arena, Stream *box) noexcept;
-    void wait_for_stream(Lock &lock, Arena *arena, Stream *box) noexcept;
+    bool wait_for_stream(Lock &lock, Arena *arena, Stream *box, const Deadline &deadline = Deadline()) noexcept;
     void poll_mark(Arena *arena) noexcept;
     void settle(Arena *arena) noexcept;
 
@@ -105,7 +110,7 @@ private:
     void give_back_before_growth(Lock &lock, size_t bytes) noexcept;
     void poll_pending() noexcept;
     void finish(Block *block) noexcept;
-    void wait_for_frees(Lock &lock) noexcept;
+    bool wait_for_frees(Lock &lock, const Deadline &deadline) noexcept;
     void give_back_segments(uint64_t keep) noexcept;
     void mark_everything(Lock &lock) noexcept;
 

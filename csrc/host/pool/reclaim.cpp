@@ -68,7 +68,7 @@ Block *DevicePool::acquire_when_short(Lock &lock, Arena *arena, size_t bytes, Re
     lock.lock();
     for (const bool wait : {false, true}) {
         if (wait)
-            wait_for_frees(lock);
+            refusal->time_is_up = !wait_for_frees(lock, refusal->deadline);
         else
             mark_everything(lock);
         if (over_limit(bytes))
@@ -82,6 +82,8 @@ Block *DevicePool::acquire_when_short(Lock &lock, Arena *arena, size_t bytes, Re
         if (Block *block = take_anything(arena, bytes))
             return block;
     }
+    if (refusal->time_is_up)
+        return nullptr; // what is waited for may do
     // Holes between buffers count as reserved, but nobody has them: they are no reason to refuse.
     return refusal->over_limit && !over_limit(bytes) ? grow(arena, bytes, Growth::OverLimit, refusal) : nullptr;
 }
@@ -268,21 +270,29 @@ void DevicePool::finish(Block *block) noexcept
     settle(arena);
 }
 
-// Waits until all free and pending memory is free for everybody.
-void DevicePool::wait_for_frees(Lock &lock) noexcept
+// Waits until all free and pending memory is free for everybody; false where time was up first.
+bool DevicePool::wait_for_frees(Lock &lock, const Deadline &deadline) noexcept
 {
     Block *waiting = pending_;
     pending_ = nullptr;
     lock.unlock();
-    for (const Block *block = waiting; block != nullptr; block = block->next)
-        for (const Use *use = block->uses; use != nullptr; use = use->next)
-            wait_for_mark(use->mark);
+    bool passed = true;
+    for (const Block *block = waiting; passed && block != nullptr; block = block->next)
+        for (const Use *use = block->uses; passed && use != nullptr; use = use->next)
+            passed = wait_for_mark(use->mark, deadline);
     lock.lock();
     while (waiting != nullptr) {
         Block *const block = waiting;
         waiting = block->next;
-        finish(block);
+        if (passed) {
+            finish(block);
+        } else {
+            block->next = pending_;
+            pending_ = block;
+        }
     }
+    if (!passed)
+        poll_pending(); // some may have passed
     mark_everything(lock);
     for (Arena *arena = arenas_; arena != nullptr;) {
         ++arena->holds;
@@ -290,21 +300,27 @@ void DevicePool::wait_for_frees(Lock &lock) noexcept
             const uint64_t epoch = arena->marked;
             arena->mark = nullptr;
             lock.unlock();
-            wait_for_mark(mark);
-            give_event_back(device_, mark);
+            const bool arena_passed = wait_for_mark(mark, deadline);
             lock.lock();
-            arena->passed = std::max(arena->passed, epoch);
+            if (arena_passed)
+                arena->passed = std::max(arena->passed, epoch);
+            passed = passed && arena_passed;
+            if (arena_passed || arena->mark != nullptr) // a later mark, made while the lock was open, says more
+                give_event_back(device_, mark);
+            else
+                arena->mark = mark;
         } else if (needs_mark(arena)) {
-            wait_for_stream(lock, arena, nullptr);
+            passed = wait_for_stream(lock, arena, nullptr, deadline) && passed;
         }
         --arena->holds;
         Arena *const next = arena->next;
         settle(arena);
         arena = next;
     }
+    return passed;
 }
 
-int DevicePool::trim(uint64_t keep) noexcept
+int DevicePool::trim(uint64_t keep, const Deadline &deadline) noexcept
 {
     collect_dropped_streams();
     DeviceScope scope(device_);
@@ -318,9 +334,11 @@ int DevicePool::trim(uint64_t keep) noexcept
     merge_everything();
     give_back_segments(keep);
     if (reserved_ > keep && reserved_ > in_use_) {
-        wait_for_frees(lock);
+        const bool passed = wait_for_frees(lock, deadline);
         merge_everything();
         give_back_segments(keep);
+        if (!passed)
+            return ACL_ERROR_RT_STREAM_SYNC_TIMEOUT; // without a message: the caller asks again
     }
     return ACL_SUCCESS;
 }

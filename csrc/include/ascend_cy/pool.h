@@ -25,6 +25,10 @@ typedef struct ascend_cy_buffer ascend_cy_buffer_t;
 /* Gives a buffer of at least `size` bytes (0 is allowed: pointer NULL), aligned to 64 bytes, contents undefined, with
  * room for 32 readable bytes behind it. Keeps `stream`. May block only when memory is short. */
 ASCEND_CY_API int ascend_cy_buffer_create(size_t size, ascend_cy_stream_t *stream, ascend_cy_buffer_t **out);
+/* The same, and where memory is short it waits for work no longer than this (-1: no limit): 507046 where time is up before
+ * it is sure that there is no memory. Nothing has changed then, and the call may be made again. */
+ASCEND_CY_API int ascend_cy_buffer_create_within(size_t size, ascend_cy_stream_t *stream, int32_t timeout_ms,
+                                                 ascend_cy_buffer_t **out);
 /* The same where it needs no look at the device and cannot block: 1 and a buffer, or 0 and no error. */
 ASCEND_CY_API int ascend_cy_buffer_try_create(size_t size, ascend_cy_stream_t *stream, ascend_cy_buffer_t **out);
 /* Gives a buffer object around foreign device memory, which is never freed; on_release(context) (may be NULL) runs
@@ -70,6 +74,8 @@ ASCEND_CY_API int ascend_cy_pool_stats(int32_t device, ascend_cy_pool_stats_t *o
 ASCEND_CY_API int ascend_cy_pool_set_limit(int32_t device, uint64_t bytes);
 /* Gives cached blocks back to the device until at most `keep` bytes stay reserved or nothing is free. May block. */
 ASCEND_CY_API int ascend_cy_pool_trim(int32_t device, uint64_t keep);
+/* The same, waiting no longer than this (-1: no limit): 507046 where work that holds free memory is not finished by then. */
+ASCEND_CY_API int ascend_cy_pool_trim_within(int32_t device, uint64_t keep, int32_t timeout_ms);
 
 /* Gives pinned host memory, 64-byte aligned, pooled by size. May block. */
 ASCEND_CY_API int ascend_cy_pinned_alloc(size_t size, void **out);

@@ -79,6 +79,8 @@ ASCEND_CY_API int ascend_cy_is_forked_child(void);
 ASCEND_CY_API const char *ascend_cy_last_message(void);
 /* Name of the AscendCL function that failed in that call, or "". */
 ASCEND_CY_API const char *ascend_cy_last_function(void);
+/* Its code; 0 where nothing failed yet. */
+ASCEND_CY_API int ascend_cy_last_code(void);
 /* For callers of raw AscendCL functions: records `code` of `function` with the device's message; returns code. */
 ASCEND_CY_API int ascend_cy_record_error(int code, const char *function);
 /* Symbolic name of an error code ("ACL_ERROR_RT_PARAM_INVALID"), or NULL. */
