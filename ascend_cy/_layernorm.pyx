@@ -232,7 +232,8 @@ cdef object layernorm_device_arrays(object x, object gamma, object beta, double 
     cdef DeviceArray result
     cdef ascend_cy_buffer_t *buffers[4]
     cdef ascend_cy_buffer_t *held[4]
-    cdef bint unified
+    cdef bint unified, few
+    cdef int holding
     cdef size_t nbytes
     cdef int code
     buffers[0] = buffers[1] = buffers[2] = buffers[3] = NULL
@@ -268,7 +269,13 @@ cdef object layernorm_device_arrays(object x, object gamma, object beta, double 
     held[1] = <ascend_cy_buffer_t *>(<DeviceArray>gamma).buffer if gamma is not None else NULL
     held[2] = <ascend_cy_buffer_t *>(<DeviceArray>beta).buffer if beta is not None else NULL
     held[3] = <ascend_cy_buffer_t *>(<DeviceArray>out).buffer if out is not None else NULL
-    hold(held, 4)  # whatever other threads close meanwhile
+    # Whatever other threads close meanwhile; where nothing below can let them in, there is nothing to hold.
+    few = unified and job.rows * job.cols <= FEW_ELEMENTS
+    holding = 4
+    if (few and out is not None and not return_stats and (<DeviceArray>out).contiguous and (<DeviceArray>x).contiguous
+            and (gamma is None or (<DeviceArray>gamma).contiguous) and (beta is None or (<DeviceArray>beta).contiguous)):
+        holding = 0
+    hold(held, holding)
     try:
         result = <DeviceArray>out if out is not None else new_array(x_operand.rank, x_operand.shape, x_operand.code, box)
         if return_stats:
@@ -297,7 +304,7 @@ cdef object layernorm_device_arrays(object x, object gamma, object beta, double 
         target = result if result.contiguous else new_array(result.rank, result.dims, result.code, box)
         job.y = out_operand.data if target is out else target.data
         buffers[3] = held[3] if target is out else <ascend_cy_buffer_t *>target.buffer
-        if unified and job.rows * job.cols <= FEW_ELEMENTS:
+        if few:
             code = launch_ordered(&job, buffers, box)
         else:
             with nogil:
@@ -307,7 +314,7 @@ cdef object layernorm_device_arrays(object x, object gamma, object beta, double 
             copy_device(result, target, box)
         return (result, mean, rstd) if return_stats else result
     finally:
-        release_held(held, 4, unified)
+        release_held(held, holding, unified)
 
 
 @cython.binding(False)

@@ -147,8 +147,8 @@ cdef object vector_add_device_arrays(object a, object b, object out, ascend_cy_s
     cdef DeviceArray left, right, target, result
     cdef ascend_cy_buffer_t *buffers[3]
     cdef ascend_cy_buffer_t *held[3]
-    cdef bint unified
-    cdef int code
+    cdef bint unified, few
+    cdef int code, holding
     describe_device(a, "a", "a", &a_operand, box)
     check_dtype(a_operand.code, "a")
     describe_device(b, "b", "a", &b_operand, box)
@@ -164,10 +164,16 @@ cdef object vector_add_device_arrays(object a, object b, object out, ascend_cy_s
     held[0] = <ascend_cy_buffer_t *>(<DeviceArray>a).buffer
     held[1] = <ascend_cy_buffer_t *>(<DeviceArray>b).buffer
     held[2] = <ascend_cy_buffer_t *>(<DeviceArray>out).buffer if out is not None else NULL
-    hold(held, 3)  # whatever other threads close meanwhile
+    # Whatever other threads close meanwhile; where nothing below can let them in, there is nothing to hold.
+    job.n = count_elements(a_operand.rank, a_operand.shape)
+    few = unified and job.n <= FEW_ELEMENTS
+    holding = 3
+    if (few and out is not None and (<DeviceArray>out).contiguous and (<DeviceArray>a).contiguous
+            and (<DeviceArray>b).contiguous):
+        holding = 0
+    hold(held, holding)
     try:
         result = <DeviceArray>out if out is not None else new_array(a_operand.rank, a_operand.shape, a_operand.code, box)
-        job.n = count_elements(a_operand.rank, a_operand.shape)
         if job.n == 0:
             return result
         left = take_device(<DeviceArray>a, &a_operand, box)
@@ -180,7 +186,7 @@ cdef object vector_add_device_arrays(object a, object b, object out, ascend_cy_s
         buffers[0] = held[0] if left is a else <ascend_cy_buffer_t *>left.buffer
         buffers[1] = held[1] if right is b else <ascend_cy_buffer_t *>right.buffer
         buffers[2] = held[2] if target is out else <ascend_cy_buffer_t *>target.buffer
-        if unified and job.n <= FEW_ELEMENTS:
+        if few:
             code = launch_ordered(&job, buffers, box)
         else:
             with nogil:
@@ -190,7 +196,7 @@ cdef object vector_add_device_arrays(object a, object b, object out, ascend_cy_s
             copy_device(result, target, box)
         return result
     finally:
-        release_held(held, 3, unified)
+        release_held(held, holding, unified)
 
 
 @cython.binding(False)

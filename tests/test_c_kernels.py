@@ -48,7 +48,7 @@ MUTATIONS = {
         "keep_first(sub(Element::load_first(x_ + i_, rest), p_), rest)",
         "sub(Element::load_first(x_ + i_, rest), p_)",
     ),
-    "backward-mean-rounded": ("layernorm_backward", "layernorm_backward_cpu_rows.h", "wide_r = sum_z / count;", "wide_r = 0.0;"),
+    "backward-mean-rounded": ("layernorm_backward", "layernorm_backward_cpu_rows.h", "wide_r = sum_z * inv_cols;", "wide_r = 0.0;"),
     "backward-padding-counted": (
         "layernorm_backward",
         "layernorm_backward_cpu_rows.h",

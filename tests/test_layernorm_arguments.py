@@ -160,15 +160,15 @@ def test_what_is_no_array_is_refused(x, got):
          "memoryview of bytes"],
 )
 def test_other_dtypes_are_refused_by_name(x):
-    refused(TypeError, r"^x (has|must have) dtype", x)
-    refused(TypeError, r"^gamma (has|must have) dtype", ramp(1, 2), x)
+    refused(TypeError, r"^x (has|must have)( a)? dtype", x)
+    refused(TypeError, r"^gamma (has|must have)( a)? dtype", ramp(1, 2), x)
 
 
 def test_types_that_only_look_like_bfloat16():
     ml_dtypes = pytest.importorskip("ml_dtypes", reason="other narrow types not tested: ml_dtypes is not installed")
     for name in ("float8_e4m3fn", "float8_e5m2", "int4"):
         x = np.ones((2, 4), getattr(ml_dtypes, name))
-        refused(TypeError, rf"x has dtype {name}", x)
+        refused(TypeError, rf"x must have a dtype that devices have, got {name}", x)
 
 
 def test_masked_arrays_are_refused():
