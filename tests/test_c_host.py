@@ -316,6 +316,11 @@ def test_layernorm_backward_launcher(toolbox, fake):
     toolbox.run_each("test_launch_backward", toolbox.environment("npu", fake))
 
 
+@pytest.mark.parametrize("fake", ["full", "8.1"])
+def test_modules(toolbox, fake):
+    toolbox.run_each("test_module", toolbox.environment("npu", fake, FAKE_ACL_DEVICES="2"))
+
+
 def test_pool(toolbox):
     toolbox.run_each("test_pool", toolbox.environment("npu", "full"))
 

@@ -37,19 +37,23 @@ int current_device_slowly(int code, int32_t *device) noexcept
 DeviceScope::DeviceScope(int32_t device) noexcept
 {
     int32_t current = -1;
+    const char *function = "aclrtGetDevice";
     int code = device_table.aclrtGetDevice(&current);
     if (code == ACL_SUCCESS && current == device)
         return;
     if (code == ACL_ERROR_RT_CONTEXT_NULL && device != 0) {
         // There is no way to leave a thread without a context again, so it gets the one it would have got.
+        function = "aclrtSetDevice";
         code = device_table.aclrtSetDevice(0);
         current = 0;
     }
-    if (code == ACL_SUCCESS)
+    if (code == ACL_SUCCESS) {
+        function = "aclrtGetCurrentContext";
         code = device_table.aclrtGetCurrentContext(&previous_);
-    else if (code == ACL_ERROR_RT_CONTEXT_NULL)
+    } else if (code == ACL_ERROR_RT_CONTEXT_NULL) {
         code = ACL_SUCCESS;
-    error_ = check(code, "aclrtGetCurrentContext");
+    }
+    error_ = check(code, function);
     if (error_ == ACL_SUCCESS && current != device)
         error_ = ACY_CALL(aclrtSetDevice, device);
 }

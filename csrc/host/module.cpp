@@ -13,6 +13,7 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "event.h"
@@ -37,8 +38,8 @@ struct ascend_cy_module {
         ascend_cy::Stream *stream; // retained
     };
     struct Mark {
-        int32_t device;
-        aclrtEvent event;
+        ascend_cy_stream *stream; // retained
+        aclrtEvent event;         // passes when what is meant has; NULL where none could be had: the stream is asked
     };
 
     std::atomic<uint32_t> references{1};
@@ -54,7 +55,7 @@ struct ascend_cy_module {
     ascend_cy_module *next = nullptr; // of those that somebody refers to; guarded by modules_mutex
     ascend_cy_module *previous = nullptr;
 
-    std::vector<Mark> marks; // of a module that nobody refers to: passes when its launches have; by the holder alone
+    std::vector<Mark> marks; // of a module that nobody refers to: pass when its launches have; as much room as for uses
     ascend_cy_module *next_dropped = nullptr;
 
     ascend_cy_module(const void *image_, size_t size, const char *name_)
@@ -71,6 +72,7 @@ using Module = ascend_cy_module;
 using UserKernel = ascend_cy_kernel;
 
 constexpr uint32_t most_blocks = 65535;
+constexpr size_t most_inline = 16;
 
 std::mutex modules_mutex; // before a module's own
 Module *all_modules = nullptr; // guarded by modules_mutex
@@ -116,6 +118,27 @@ int binary_on(Module *module, int32_t device, aclrtBinHandle *out)
     return ACL_SUCCESS;
 }
 
+// The function of a name on the current device, which is `device`. The mutex is held.
+int look_up(Module *module, int32_t device, const char *name, aclrtFuncHandle *out)
+{
+    aclrtBinHandle binary = nullptr;
+    if (const int error = binary_on(module, device, &binary))
+        return error;
+    return ACY_CALL(aclrtBinaryGetFunction, binary, name, out);
+}
+
+// The same for a kernel that is known. The mutex is held.
+int look_up(UserKernel *kernel, int32_t device, aclrtFuncHandle *out)
+{
+    *out = kernel->handles[device].load(std::memory_order_acquire);
+    if (*out != nullptr)
+        return ACL_SUCCESS;
+    if (const int error = look_up(kernel->module, device, kernel->name.c_str(), out))
+        return error;
+    kernel->handles[device].store(*out, std::memory_order_release);
+    return ACL_SUCCESS;
+}
+
 int function_on(UserKernel *kernel, int32_t device, aclrtFuncHandle *out) noexcept
 {
     *out = kernel->handles[device].load(std::memory_order_acquire);
@@ -123,22 +146,19 @@ int function_on(UserKernel *kernel, int32_t device, aclrtFuncHandle *out) noexce
         return ACL_SUCCESS;
     try {
         std::lock_guard<std::mutex> lock(kernel->module->mutex);
-        aclrtBinHandle binary = nullptr;
-        if (const int error = binary_on(kernel->module, device, &binary))
-            return error;
-        if (const int error = ACY_CALL(aclrtBinaryGetFunction, binary, kernel->name.c_str(), out))
-            return error;
-        kernel->handles[device].store(*out, std::memory_order_release);
-        return ACL_SUCCESS;
+        return look_up(kernel, device, out);
     } catch (const std::bad_alloc &) {
         return no_memory();
     }
 }
 
 // The device was reset since the binary was loaded, which took everything in it along.
-void forget_binary(Module *module, int32_t device) noexcept
+void forget_binary(UserKernel *kernel, int32_t device, aclrtFuncHandle stale) noexcept
 {
+    Module *const module = kernel->module;
     std::lock_guard<std::mutex> lock(module->mutex);
+    if (kernel->handles[device].load(std::memory_order_relaxed) != stale)
+        return; // loaded again in the meantime
     module->binaries.erase(device);
     for (auto &entry : module->kernels)
         entry.second->handles[device].store(nullptr, std::memory_order_release);
@@ -169,44 +189,94 @@ int record_use(Module *module, Stream *stream) noexcept
         for (const Module::Use &use : module->uses)
             if (use.stream == stream)
                 return ACL_SUCCESS;
-        module->uses.reserve(module->uses.size() + 1);
         if (module->uses.size() >= module->crowd)
             forget_passed_uses(module, &forgotten);
+        module->uses.reserve(module->uses.size() + 1);
+        module->marks.reserve(module->uses.capacity());
         module->uses.push_back({stream});
         retain_stream(stream);
     } catch (const std::bad_alloc &) {
+        release(forgotten);
         return no_memory();
     }
     release(forgotten);
     return ACL_SUCCESS;
 }
 
-// Marks what is enqueued by now on all streams that use the module. A stream that cannot be marked is waited for.
-std::vector<Module::Mark> mark_uses(std::vector<Module::Use> uses)
+// Marks what is enqueued by now on streams that use a module, and takes the references over. There is room for the marks.
+void mark_uses(std::vector<Module::Use> *uses, std::vector<Module::Mark> *marks) noexcept
 {
     QuietScope quiet;
-    std::vector<Module::Mark> marks;
-    marks.reserve(uses.size());
-    for (const Module::Use &use : uses) {
-        DeviceScope scope(use.stream->device);
+    for (const Module::Use &use : *uses) {
         aclrtEvent event = nullptr;
-        if (scope.error() == ACL_SUCCESS && mark_stream(use.stream->device, use.stream->handle, &event) == ACL_SUCCESS)
-            marks.push_back({use.stream->device, event});
-        else
-            device_table.aclrtSynchronizeStream(use.stream->handle);
-        release_stream_without_waiting(use.stream);
+        DeviceScope scope(use.stream->device);
+        if (scope.error() != ACL_SUCCESS || mark_stream(use.stream->device, use.stream->handle, &event) != ACL_SUCCESS)
+            event = nullptr;
+        marks->push_back({use.stream, event});
     }
-    return marks;
+    uses->clear();
 }
 
 void give_back(std::vector<Module::Mark> *marks) noexcept
 {
+    QuietScope quiet;
     for (const Module::Mark &mark : *marks) {
-        DeviceScope scope(mark.device);
-        if (scope.error() == ACL_SUCCESS)
-            give_event_back(mark.device, mark.event);
+        if (mark.event != nullptr && device_usable()) {
+            DeviceScope scope(mark.stream->device);
+            give_event_back(mark.stream->device, mark.event);
+        }
+        release_stream_without_waiting(mark.stream);
     }
     marks->clear();
+}
+
+enum class Passed { No, Yes, Unknown };
+
+// A stream that reports a failure has nothing running; the failure stays for whoever waits for it.
+Passed has_passed(const Module::Mark &mark) noexcept
+{
+    if (mark.event != nullptr)
+        return mark_passed(mark.event) ? Passed::Yes : Passed::No;
+    QuietScope quiet;
+    DeviceScope scope(mark.stream->device);
+    aclrtStreamStatus status = ACL_STREAM_STATUS_NOT_READY;
+    if (scope.error() != ACL_SUCCESS)
+        return Passed::Unknown;
+    return ACY_CALL(aclrtStreamQuery, mark.stream->handle, &status) != ACL_SUCCESS || status == ACL_STREAM_STATUS_COMPLETE
+               ? Passed::Yes
+               : Passed::No;
+}
+
+using Clock = std::chrono::steady_clock;
+
+// False when time is up; timeout_ms is -1 for no limit.
+bool wait_for(const Module::Mark &mark, int32_t timeout_ms, Clock::time_point end) noexcept
+{
+    QuietScope quiet; // failures of work belong to those who wait for their streams
+    if (mark.event == nullptr) {
+        while (has_passed(mark) == Passed::No) {
+            if (timeout_ms != -1 && Clock::now() >= end)
+                return false;
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        return true;
+    }
+    DeviceScope scope(mark.stream->device);
+    if (timeout_ms == -1) {
+        wait_for_mark(mark.event);
+        return true;
+    }
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+    const int32_t slice = static_cast<int32_t>(std::max<int64_t>(left, 1)); // AscendCL refuses 0
+    return ACY_CALL(aclrtSynchronizeEventWithTimeout, mark.event, slice) != ACL_ERROR_RT_EVENT_SYNC_TIMEOUT;
+}
+
+// Whether the stream is what a launch found to be gone.
+bool is_gone(const Stream *stream) noexcept
+{
+    QuietScope quiet;
+    aclrtStreamStatus status = ACL_STREAM_STATUS_NOT_READY;
+    return ACY_CALL(aclrtStreamQuery, stream->handle, &status) == ACL_ERROR_RT_INVALID_HANDLE;
 }
 
 // Nothing of it runs any more.
@@ -215,9 +285,8 @@ void destroy(Module *module) noexcept
     QuietScope quiet; // there is nobody to tell
     if (device_usable())
         for (const auto &entry : module->binaries) {
-            DeviceScope scope(entry.first);
-            if (scope.error() == ACL_SUCCESS)
-                device_table.aclrtBinaryUnLoad(entry.second);
+            DeviceScope scope(entry.first); // where it cannot be entered, the call is refused at worst
+            ACY_CALL(aclrtBinaryUnLoad, entry.second);
         }
     delete module;
     live_count.fetch_sub(1, std::memory_order_relaxed);
@@ -225,7 +294,8 @@ void destroy(Module *module) noexcept
 
 bool all_passed(const std::vector<Module::Mark> &marks) noexcept
 {
-    return std::all_of(marks.begin(), marks.end(), [](const Module::Mark &mark) { return mark_passed(mark.event); });
+    return std::all_of(marks.begin(), marks.end(),
+                       [](const Module::Mark &mark) { return has_passed(mark) == Passed::Yes; });
 }
 
 void collect_dropped_modules() noexcept
@@ -255,11 +325,25 @@ void collect_dropped_modules() noexcept
     }
 }
 
+// The calling thread's device; one is made current where there is none.
+int this_device(int32_t *device) noexcept
+{
+    *device = -1;
+    if (const int error = ascend_cy_current_device(device))
+        return error;
+    return *device >= 0 && *device < max_devices ? ACL_SUCCESS : check_device_id(*device);
+}
+
 } // namespace
 
 } // namespace ascend_cy
 
 using namespace ascend_cy;
+
+struct ascend_cy_launches {
+    std::vector<Module::Mark> marks;
+    std::string module;
+};
 
 int ascend_cy_module_load(const void *image, size_t size, const char *name, ascend_cy_module_t **out)
 {
@@ -267,7 +351,7 @@ int ascend_cy_module_load(const void *image, size_t size, const char *name, asce
     if (image == nullptr || size == 0)
         return fail(ACL_ERROR_INVALID_PARAM, "", "the image of a kernel binary is empty");
     int32_t device = -1;
-    if (const int error = ascend_cy_current_device(&device))
+    if (const int error = this_device(&device))
         return error;
     collect_dropped_modules();
     try {
@@ -307,13 +391,7 @@ void ascend_cy_module_release(ascend_cy_module_t *module)
         live_count.fetch_sub(1, std::memory_order_relaxed);
         return;
     }
-    std::vector<Module::Use> uses;
-    uses.swap(module->uses);
-    try {
-        module->marks = mark_uses(std::move(uses));
-    } catch (const std::bad_alloc &) {
-        return; // leaked rather than unloaded under running kernels
-    }
+    mark_uses(&module->uses, &module->marks);
     {
         std::lock_guard<std::mutex> lock(dropped_mutex);
         module->next_dropped = dropped_modules;
@@ -344,48 +422,64 @@ int64_t ascend_cy_live_modules(void)
     return live_count.load(std::memory_order_relaxed);
 }
 
-int ascend_cy_module_wait(ascend_cy_module_t *module, int32_t timeout_ms)
+int ascend_cy_module_launches(ascend_cy_module_t *module, ascend_cy_launches_t **out)
 {
+    *out = nullptr;
     if (module == nullptr)
         return fail(ACL_ERROR_INVALID_PARAM, "", "the module is NULL");
-    if (timeout_ms < -1)
-        return fail(ACL_ERROR_RT_PARAM_INVALID, "", "timeout_ms is %d; it is -1 (no limit) or not negative", timeout_ms);
     if (const int error = ready())
         return error;
-    std::vector<Module::Mark> marks;
     try {
+        auto launches = std::make_unique<ascend_cy_launches>();
+        launches->module = module->name;
         std::vector<Module::Use> uses;
         {
             std::lock_guard<std::mutex> lock(module->mutex);
             uses = module->uses;
+            launches->marks.reserve(uses.size());
             for (const Module::Use &use : uses)
                 retain_stream(use.stream);
         }
-        marks = mark_uses(std::move(uses));
+        mark_uses(&uses, &launches->marks);
+        *out = launches.release();
+        return ACL_SUCCESS;
     } catch (const std::bad_alloc &) {
         return no_memory();
     }
-    using Clock = std::chrono::steady_clock;
+}
+
+int ascend_cy_launches_wait(ascend_cy_launches_t *launches, int32_t timeout_ms)
+{
+    if (launches == nullptr)
+        return fail(ACL_ERROR_INVALID_PARAM, "", "the launches are NULL");
+    if (timeout_ms < -1)
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "", "timeout_ms is %d; it is -1 (no limit) or not negative", timeout_ms);
+    if (const int error = ready())
+        return error;
     const Clock::time_point end = Clock::now() + std::chrono::milliseconds(timeout_ms);
-    int result = ACL_SUCCESS;
-    for (const Module::Mark &mark : marks) {
-        QuietScope quiet; // failures of work belong to those who wait for their streams
-        DeviceScope scope(mark.device);
-        if (scope.error() != ACL_SUCCESS)
-            continue;
-        if (timeout_ms == -1) {
-            wait_for_mark(mark.event);
-            continue;
-        }
-        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
-        const int32_t slice = static_cast<int32_t>(std::max<int64_t>(left, 1)); // AscendCL refuses 0
-        if (device_table.aclrtSynchronizeEventWithTimeout(mark.event, slice) == ACL_ERROR_RT_EVENT_SYNC_TIMEOUT) {
-            result = ACL_ERROR_RT_STREAM_SYNC_TIMEOUT;
-            break;
-        }
-    }
-    give_back(&marks);
-    return result == ACL_SUCCESS ? ACL_SUCCESS : fail(result, "", "kernels of module %s have not finished", module->name.c_str());
+    for (const Module::Mark &mark : launches->marks)
+        if (!wait_for(mark, timeout_ms, end))
+            return fail(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, "", "kernels of module %s have not finished",
+                        launches->module.c_str());
+    return ACL_SUCCESS;
+}
+
+void ascend_cy_launches_release(ascend_cy_launches_t *launches)
+{
+    if (launches == nullptr || ascend_cy_is_forked_child())
+        return; // the parent's, and the locks may never open
+    give_back(&launches->marks);
+    delete launches;
+}
+
+int ascend_cy_module_wait(ascend_cy_module_t *module, int32_t timeout_ms)
+{
+    ascend_cy_launches_t *launches = nullptr;
+    int code = ascend_cy_module_launches(module, &launches);
+    if (code == ACL_SUCCESS)
+        code = ascend_cy_launches_wait(launches, timeout_ms);
+    ascend_cy_launches_release(launches);
+    return code;
 }
 
 int ascend_cy_module_kernel(ascend_cy_module_t *module, const char *name, ascend_cy_kernel_t **out)
@@ -394,33 +488,60 @@ int ascend_cy_module_kernel(ascend_cy_module_t *module, const char *name, ascend
     if (module == nullptr || name == nullptr)
         return fail(ACL_ERROR_INVALID_PARAM, "", "the %s is NULL", module == nullptr ? "module" : "name of the kernel");
     int32_t device = -1;
-    if (const int error = ascend_cy_current_device(&device))
+    if (const int error = this_device(&device))
         return error;
-    UserKernel *kernel = nullptr;
     try {
         std::lock_guard<std::mutex> lock(module->mutex);
-        std::unique_ptr<UserKernel> &place = module->kernels[name];
-        if (place == nullptr)
-            place = std::make_unique<UserKernel>(module, name);
-        kernel = place.get();
+        aclrtFuncHandle function = nullptr;
+        const auto known = module->kernels.find(name);
+        if (known != module->kernels.end()) {
+            if (const int error = look_up(known->second.get(), device, &function))
+                return error;
+            *out = known->second.get();
+            return ACL_SUCCESS;
+        }
+        if (const int error = look_up(module, device, name, &function)) // first: names that are none leave nothing behind
+            return error;
+        auto kernel = std::make_unique<UserKernel>(module, name);
+        kernel->handles[device].store(function, std::memory_order_release);
+        UserKernel *const made = kernel.get();
+        module->kernels.emplace(name, std::move(kernel));
+        *out = made;
+        return ACL_SUCCESS;
     } catch (const std::bad_alloc &) {
         return no_memory();
     }
-    aclrtFuncHandle function = nullptr;
-    if (const int error = function_on(kernel, device, &function))
-        return error;
-    *out = kernel;
-    return ACL_SUCCESS;
 }
 
 namespace {
 
 int function_here(ascend_cy_kernel_t *kernel, aclrtFuncHandle *function)
 {
+    if (kernel == nullptr)
+        return fail(ACL_ERROR_INVALID_PARAM, "", "the kernel is NULL");
     int32_t device = -1;
-    if (const int error = ascend_cy_current_device(&device))
+    if (const int error = this_device(&device))
         return error;
     return function_on(kernel, device, function);
+}
+
+// The data must be where the older way to launch can put it, too: in the order of the slots.
+int check_inline_data(size_t params_size, size_t size, const ascend_cy_inline_data_t *inline_data, size_t count) noexcept
+{
+    if (count > most_inline)
+        return fail(ACL_ERROR_INVALID_PARAM, "", "a launch has at most %zu pieces of inline data, got %zu", most_inline, count);
+    size_t free_slot = 0;
+    for (size_t i = 0; i < count; ++i) {
+        const ascend_cy_inline_data_t &piece = inline_data[i];
+        if (piece.slot % 8 != 0 || piece.slot < free_slot || size_t{piece.slot} + 8 > params_size)
+            return fail(ACL_ERROR_INVALID_PARAM, "", "inline data %zu: slot %u is a multiple of 8 behind the slot before, within "
+                        "%zu bytes of parameters", i, piece.slot, params_size);
+        if (piece.data % 8 != 0 || piece.data < params_size || piece.size == 0 || size_t{piece.data} + piece.size > size)
+            return fail(ACL_ERROR_INVALID_PARAM, "", "inline data %zu: %u bytes at %u are not behind %zu bytes of parameters, on a "
+                        "multiple of 8, within %zu bytes", i, piece.size, piece.data, params_size, size);
+        free_slot = piece.slot + 8;
+    }
+    return ACL_SUCCESS;
 }
 
 } // namespace
@@ -450,8 +571,11 @@ int ascend_cy_kernel_launch(ascend_cy_kernel_t *kernel, uint32_t blocks, void *a
         return fail(ACL_ERROR_INVALID_PARAM, "", "the %s is NULL", kernel == nullptr ? "kernel" : "stream");
     if (blocks == 0 || blocks > most_blocks)
         return fail(ACL_ERROR_INVALID_PARAM, "", "blocks is %u; a launch has 1 to %u", blocks, most_blocks);
-    if (count > 16)
-        return fail(ACL_ERROR_INVALID_PARAM, "", "a launch has at most 16 pieces of inline data, got %zu", count);
+    if (params_size > size || (size != 0 && args == nullptr))
+        return fail(ACL_ERROR_INVALID_PARAM, "", "%zu bytes of parameters in a block of %zu bytes at %p", params_size, size, args);
+    if (__builtin_expect(count != 0, 0))
+        if (const int error = check_inline_data(params_size, size, inline_data, count))
+            return error;
     if (const int error = ready())
         return error;
     const int32_t device = stream->device;
@@ -461,10 +585,13 @@ int ascend_cy_kernel_launch(ascend_cy_kernel_t *kernel, uint32_t blocks, void *a
     aclrtFuncHandle function = nullptr;
     if (const int error = function_on(kernel, device, &function))
         return error;
-    const ArgumentBlock block = {args, params_size, size, inline_data, count};
+    // A launch has arguments, whether the kernel reads them or not: AscendCL refuses a block of no bytes.
+    static const uint64_t nothing = 0;
+    const ArgumentBlock block = params_size != 0 ? ArgumentBlock{args, params_size, size, inline_data, count}
+                                                 : ArgumentBlock{&nothing, sizeof nothing, sizeof nothing, nullptr, 0};
     int code = launch_function(function, blocks, block, stream->handle);
-    if (__builtin_expect(code == ACL_ERROR_RT_INVALID_HANDLE, 0)) {
-        forget_binary(kernel->module, device);
+    if (__builtin_expect(code == ACL_ERROR_RT_INVALID_HANDLE, 0) && !is_gone(stream)) {
+        forget_binary(kernel, device, function);
         if (const int error = function_on(kernel, device, &function))
             return error;
         code = launch_function(function, blocks, block, stream->handle);

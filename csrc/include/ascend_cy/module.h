@@ -25,8 +25,15 @@ ASCEND_CY_API void ascend_cy_module_retain(ascend_cy_module_t *module);
 /* Never waits for queued work: the binary is unloaded once the launches enqueued by then have passed, at the latest when
  * the process ends. NULL is allowed. */
 ASCEND_CY_API void ascend_cy_module_release(ascend_cy_module_t *module);
-/* Waits up to timeout_ms (-1: without limit) for the launches enqueued by now; 507046 when time is up. */
+/* Waits up to timeout_ms (-1: without limit) for the launches enqueued by now; 507046 when time is up. What failed in them is
+ * told by their streams, not here. */
 ASCEND_CY_API int ascend_cy_module_wait(ascend_cy_module_t *module, int32_t timeout_ms);
+
+/* The launches enqueued by now, to wait for in slices: later launches on the same streams do not make it longer. */
+typedef struct ascend_cy_launches ascend_cy_launches_t;
+ASCEND_CY_API int ascend_cy_module_launches(ascend_cy_module_t *module, ascend_cy_launches_t **out);
+ASCEND_CY_API int ascend_cy_launches_wait(ascend_cy_launches_t *launches, int32_t timeout_ms);
+ASCEND_CY_API void ascend_cy_launches_release(ascend_cy_launches_t *launches); /* NULL is allowed */
 
 /* Modules that are loaded, those included that wait for their launches to pass. Lets go of streams whose work has passed. */
 ASCEND_CY_API int64_t ascend_cy_live_modules(void);
@@ -45,7 +52,7 @@ typedef struct ascend_cy_inline_data {
 } ascend_cy_inline_data_t;
 
 /* Enqueues `blocks` blocks (1 to 65535). `args` holds the parameters as the kernel reads them, `size` bytes with the inline
- * data of `count` entries behind `params_size` bytes of parameters; it is copied. Memory that the kernel uses is ordered and
+ * data of `count` entries (at most 16, in the order of their slots) behind `params_size` bytes of parameters; it is copied. Memory that the kernel uses is ordered and
  * recorded by the caller (pool.h). On an NPU a full queue blocks. */
 ASCEND_CY_API int ascend_cy_kernel_launch(ascend_cy_kernel_t *kernel, uint32_t blocks, void *args, size_t params_size,
                                           size_t size, const ascend_cy_inline_data_t *inline_data, size_t count,

@@ -108,7 +108,7 @@ typedef struct event {
 static record *all_records;
 static event *all_events;
 
-enum kind { RECORD, WAIT, CALL };
+enum kind { RECORD, WAIT, CALL, LAUNCH };
 typedef struct task {
     enum kind kind;
     record *r;
@@ -696,10 +696,13 @@ aclError aclrtProcessReport(int32_t timeout)
 
 static char last_kernel[64];
 static uint32_t last_blocks;
-static char last_args[256];
+static char last_args[512];
 static size_t last_args_size;
-static _Thread_local char pending_args[256];
+static _Thread_local char pending_args[512];
 static _Thread_local size_t pending_size;
+static _Thread_local size_t pending_slots[16], pending_data[16];
+static _Thread_local int pending_holders, data_taken;
+static long live_binaries;
 
 aclError aclrtBinaryLoadFromFile(const char *path, aclrtBinaryLoadOptions *options, aclrtBinHandle *out)
 {
@@ -709,21 +712,114 @@ aclError aclrtBinaryLoadFromFile(const char *path, aclrtBinaryLoadOptions *optio
     return 0;
 }
 
+/* Binaries from memory begin as an ELF does. */
+static aclError load_data(const void *data, size_t length, aclrtBinHandle *out)
+{
+    if (length < 4 || memcmp(data, "\177ELF", 4) != 0)
+        return refuse(ACL_ERROR_RT_PARAM_INVALID, "no ELF image");
+    char *copy = keep(calloc(1, length + 1));
+    memcpy(copy, data, length);
+    pthread_mutex_lock(&lock);
+    ++live_binaries;
+    pthread_mutex_unlock(&lock);
+    *out = copy;
+    return 0;
+}
+
+#if FAKE_ACL_LEVEL >= 2
+aclError aclrtBinaryLoadFromData(const void *data, size_t length, const aclrtBinaryLoadOptions *options, aclrtBinHandle *out)
+{
+    ENTER();
+    if (options == NULL || options->numOpt != 1 || options->options[0].type != ACL_RT_BINARY_LOAD_OPT_MAGIC)
+        return refuse(ACL_ERROR_RT_PARAM_INVALID, "the magic number of the image is not told");
+    return load_data(data, length, out);
+}
+#endif
+
+typedef struct raw_binary {
+    const void *data;
+    size_t length;
+} raw_binary;
+
+aclrtBinary aclrtCreateBinary(const void *data, size_t length)
+{
+    if (enter(__func__) != 0)
+        return NULL;
+    raw_binary *made = malloc(sizeof *made);
+    *made = (raw_binary){data, length};
+    return made;
+}
+
+aclError aclrtDestroyBinary(aclrtBinary binary)
+{
+    ENTER();
+    free(binary);
+    return 0;
+}
+
+aclError aclrtBinaryLoad(aclrtBinary binary, aclrtBinHandle *out)
+{
+    ENTER();
+    const raw_binary *raw = binary;
+    return load_data(raw->data, raw->length, out);
+}
+
+aclError aclrtBinaryUnLoad(aclrtBinHandle binary)
+{
+    ENTER();
+    (void)binary;
+    pthread_mutex_lock(&lock);
+    --live_binaries;
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+
 aclError aclrtBinaryGetFunction(aclrtBinHandle binary, const char *name, aclrtFuncHandle *out)
 {
     ENTER();
     (void)binary;
+    if (strncmp(name, "no_", 3) == 0)
+        return refuse(ACL_ERROR_RT_PARAM_INVALID, "no such kernel");
     *out = keep(strdup(name));
     return 0;
 }
 
-static void note_launch(const char *name, uint32_t count, const void *args, size_t size)
+#if FAKE_ACL_LEVEL >= 4
+/* Every kernel takes a pointer and 4 bytes. */
+aclError aclrtFunctionGetParamCount(const void *function, size_t *count)
+{
+    ENTER();
+    (void)function;
+    *count = 2;
+    return 0;
+}
+
+aclError aclrtFunctionGetParamInfo(const void *function, size_t index, size_t *offset, size_t *size)
+{
+    ENTER();
+    (void)function;
+    if (index >= 2)
+        return refuse(ACL_ERROR_RT_PARAM_INVALID, "no such parameter");
+    *offset = 8 * index;
+    *size = index == 0 ? 8 : 4;
+    return 0;
+}
+#endif
+
+/* Pointers to inline data become their distance from the start of the block, which a test can know. */
+static void note_launch(const char *name, uint32_t count, const void *args, size_t size, aclrtStream s,
+                        const aclrtPlaceHolderInfo *holders, size_t num_holders)
 {
     pthread_mutex_lock(&lock);
     snprintf(last_kernel, sizeof last_kernel, "%s", name);
     last_blocks = count;
     last_args_size = size < sizeof last_args ? size : sizeof last_args;
     memcpy(last_args, args, last_args_size);
+    for (size_t i = 0; i < num_holders; ++i) {
+        uint64_t distance = holders[i].dataOffset;
+        memcpy(last_args + holders[i].addrOffset, &distance, sizeof distance);
+    }
+    enqueue(resolve(s), (task){.kind = LAUNCH});
     pthread_mutex_unlock(&lock);
 }
 
@@ -732,8 +828,10 @@ aclError aclrtLaunchKernelWithHostArgs(aclrtFuncHandle function, uint32_t count,
                                        void *args, size_t size, aclrtPlaceHolderInfo *holders, size_t num_holders)
 {
     ENTER();
-    (void)s, (void)cfg, (void)holders, (void)num_holders;
-    note_launch(function, count, args, size);
+    (void)cfg;
+    if (count == 0 || size == 0)
+        return refuse(ACL_ERROR_RT_PARAM_INVALID, "a launch of nothing");
+    note_launch(function, count, args, size, s, holders, num_holders);
     return 0;
 }
 #endif
@@ -743,6 +841,7 @@ aclError aclrtKernelArgsInit(aclrtFuncHandle function, aclrtArgsHandle *out)
     ENTER();
     (void)function;
     pending_size = 0;
+    pending_holders = data_taken = 0;
     *out = pending_args;
     return 0;
 }
@@ -751,6 +850,8 @@ aclError aclrtKernelArgsAppend(aclrtArgsHandle args, void *value, size_t size, a
 {
     ENTER();
     (void)args;
+    if (data_taken)
+        return refuse(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "room for inline data was taken already");
     memcpy(pending_args + pending_size, value, size);
     *out = pending_args + pending_size;
     pending_size += (size + 7) & ~(size_t)7;
@@ -764,12 +865,40 @@ aclError aclrtKernelArgsFinalize(aclrtArgsHandle args)
     return 0;
 }
 
+aclError aclrtKernelArgsAppendPlaceHolder(aclrtArgsHandle args, aclrtParamHandle *out)
+{
+    ENTER();
+    (void)args;
+    if (data_taken)
+        return refuse(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "room for inline data was taken already");
+    pending_slots[pending_holders++] = pending_size;
+    *out = pending_args + pending_size;
+    pending_size += 8;
+    return 0;
+}
+
+aclError aclrtKernelArgsGetPlaceHolderBuffer(aclrtArgsHandle args, aclrtParamHandle slot, size_t size, void **out)
+{
+    ENTER();
+    (void)args;
+    data_taken = 1;
+    for (int i = 0; i < pending_holders; ++i)
+        if (pending_args + pending_slots[i] == slot)
+            pending_data[i] = pending_size;
+    *out = pending_args + pending_size;
+    pending_size += (size + 7) & ~(size_t)7;
+    return 0;
+}
+
 aclError aclrtLaunchKernelWithConfig(aclrtFuncHandle function, uint32_t count, aclrtStream s, aclrtLaunchKernelCfg *cfg,
                                      aclrtArgsHandle args, void *reserve)
 {
     ENTER();
-    (void)s, (void)cfg, (void)reserve;
-    note_launch(function, count, args, pending_size);
+    (void)cfg, (void)reserve;
+    aclrtPlaceHolderInfo holders[16];
+    for (int i = 0; i < pending_holders; ++i)
+        holders[i] = (aclrtPlaceHolderInfo){(uint32_t)pending_slots[i], (uint32_t)pending_data[i]};
+    note_launch(function, count, args, pending_size, s, holders, (size_t)pending_holders);
     return 0;
 }
 
@@ -827,9 +956,10 @@ static size_t control_device_bytes(void)
     return sum;
 }
 static size_t control_host_bytes(void) { return host_bytes; }
+static long control_binaries(void) { return live_binaries; }
 
 EXPORT extern const fake_acl_control fake_acl_controls;
 const fake_acl_control fake_acl_controls = {
     control_hold,   control_fail,   control_calls,   control_break,  control_kernel,       control_blocks,
-    control_args,   control_streams, control_events, control_device_bytes, control_host_bytes,
+    control_args,   control_streams, control_events, control_device_bytes, control_host_bytes, control_binaries,
 };

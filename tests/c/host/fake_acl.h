@@ -30,6 +30,7 @@ typedef struct fake_acl_control {
     long (*events)(void);
     size_t (*device_bytes)(void);
     size_t (*host_bytes)(void);
+    long (*binaries)(void); /* loaded from memory */
 } fake_acl_control;
 
 static inline const fake_acl_control *fake_acl(void)

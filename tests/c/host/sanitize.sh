@@ -47,7 +47,7 @@ for level in full 8.1; do
     ${CC:-gcc} -std=gnu11 $common -shared -fvisibility=hidden $([ $level = full ] || echo -DFAKE_ACL_LEVEL=1) \
         "$here/fake_acl.c" -o "$out/$level/lib64/libascendcl.so" -Wl,-soname,libascendcl.so -lpthread
 done
-for name in test_pool test_streams test_launch test_launch_backward test_lifetime test_threads test_reuse; do
+for name in test_pool test_streams test_launch test_launch_backward test_module test_lifetime test_threads test_reuse; do
     ${CXX:-g++} -std=c++17 $common "$here/$name.cpp" -o "$out/$name" "-L$out/package" -lascend_cy \
         "-Wl,-rpath,$out/package" -ldl -lpthread
 done
@@ -72,6 +72,7 @@ for level in full 8.1; do
     fake="ASCEND_CY_DEVICE=npu ASCEND_HOME_PATH=$out/$level FAKE_ACL_DEVICES=2"
     run test_streams 1 $fake
     run test_launch 1 $fake
+    run test_module 1 $fake
     run test_lifetime 0 $fake # leaves things alive on purpose
 done
 run test_pool 1 $fake
