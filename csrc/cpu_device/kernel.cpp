@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -28,10 +29,51 @@ namespace {
 
 std::mutex &unload_lock = *new std::mutex;
 
+/* dlopen takes a name that it has seen for the object it has, whatever the name stands for now. So names that must mean
+ * another file are written in another way: the number goes in front of the last part as "./" and "/". */
+std::string spelling(const std::string &path, uint32_t number)
+{
+    size_t last = path.rfind('/') + 1;
+    std::string name = path.substr(0, last);
+    for (; number != 0; number >>= 1) name += (number & 1) != 0 ? "./" : "/";
+    return name + path.substr(last);
+}
+
+/* The files of loaded binaries, by the names that dlopen knows them by. */
+struct OpenFile {
+    dev_t device;
+    ino_t inode;
+    uint32_t users;
+};
+std::mutex &files_lock = *new std::mutex;
+std::map<std::string, OpenFile> &open_files = *new std::map<std::string, OpenFile>;
+
+/* The name by which to open what the path stands for now; another file may be loaded by that path still. */
+std::string claim_name(const std::string &path, const struct stat &file)
+{
+    std::lock_guard<std::mutex> hold(files_lock);
+    for (uint32_t number = 0;; ++number) {
+        std::string name = spelling(path, number);
+        OpenFile &known = open_files.emplace(name, OpenFile{file.st_dev, file.st_ino, 0}).first->second;
+        if (known.device != file.st_dev || known.inode != file.st_ino) continue;
+        ++known.users;
+        return name;
+    }
+}
+
+void release_name(const std::string &name)
+{
+    std::lock_guard<std::mutex> hold(files_lock);
+    auto found = open_files.find(name);
+    if (found != open_files.end() && --found->second.users == 0) open_files.erase(found);
+}
+
 void close_binary(Binary &binary)
 {
     for (auto &entry : binary.functions) handles<Function>().destroy(entry.second);
     dlclose(binary.library);
+    release_name(binary.opened_as);
+    forget_exit_of(&binary);
     handles<Binary>().destroy(&binary);
 }
 
@@ -117,15 +159,16 @@ aclError load(const char *open_as, const char *shown, const void *creator, aclrt
         dlclose(library);
         return fail(ACL_ERROR_RT_PARAM_INVALID, "cannot use %s: %s", shown, fault.c_str());
     }
-    /* The object's exit handlers run before what is registered now, hence the device stops before the object's
-     * destructors only if it registers again behind each load. */
-    quiesce_at_exit();
     Binary *binary = handles<Binary>().create(creator);
     if (binary == nullptr) {
         dlclose(library);
         return fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "too many binaries are loaded");
     }
+    /* The object's exit handlers run before what was registered earlier, hence the device stops before the object's
+     * destructors only if it registers again behind each load. */
+    quiesce_at_exit(binary);
     binary->path = shown;
+    binary->opened_as = open_as;
     binary->library = library;
     binary->table = table;
     binary->context = context;
@@ -174,12 +217,9 @@ aclError load_image(const void *data, size_t length, const void *creator, aclrtB
         }
         done += static_cast<size_t>(wrote);
     }
-    /* dlopen takes a name that it has seen for the object it has, whatever the name stands for now; the file's number is
-     * used again. So the count of images goes into the name, in ways to write the same path. */
+    /* The file's number is used again for the next image. */
     static std::atomic<uint32_t> images{0};
-    std::string name = "/proc/self/fd/";
-    for (uint32_t count = images.fetch_add(1); count != 0; count >>= 1) name += (count & 1) != 0 ? "./" : "/";
-    name += std::to_string(file);
+    std::string name = spelling("/proc/self/fd/" + std::to_string(file), images.fetch_add(1));
     std::string shown = format("image of %zu bytes", length);
     aclError error = load(name.c_str(), shown.c_str(), creator, bin_handle);
     close(file);
@@ -219,7 +259,12 @@ aclError aclrtBinaryLoadFromFile(const char *bin_path, aclrtBinaryLoadOptions *o
     if (realpath(bin_path, absolute) == nullptr) {
         return fail(ACL_ERROR_RT_PARAM_INVALID, "cannot read %s: %s", bin_path, strerror(errno));
     }
-    return load(absolute, absolute, __builtin_return_address(0), bin_handle);
+    struct stat file;
+    if (stat(absolute, &file) != 0) return fail(ACL_ERROR_RT_PARAM_INVALID, "cannot read %s: %s", bin_path, strerror(errno));
+    std::string name = claim_name(absolute, file);
+    aclError error = load(name.c_str(), absolute, __builtin_return_address(0), bin_handle);
+    if (error != ACL_SUCCESS) release_name(name);
+    return error;
 }
 
 aclError aclrtBinaryLoadFromData(const void *data, size_t length, const aclrtBinaryLoadOptions *options,

@@ -34,6 +34,7 @@ struct Binary {
     static constexpr Kind kind = Kind::Binary;
 
     std::string path;
+    std::string opened_as; /* what dlopen knows it by */
     void *library = nullptr; /* of dlopen */
     const ascend_kernel_table_t *table = nullptr;
     Context *context = nullptr; /* where it was loaded */

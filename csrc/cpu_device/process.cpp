@@ -25,6 +25,10 @@
 #include "settings.h"
 #include "stream.h"
 
+/* What atexit() and dlclose() are made of (Linux Standard Base): `owner` is an object's address, or any other. */
+extern "C" int __cxa_atexit(void (*function)(void *), void *argument, void *owner);
+extern "C" void __cxa_finalize(void *owner);
+
 namespace acl_cpu {
 namespace {
 
@@ -38,9 +42,12 @@ void after_fork_in_child()
     reset_fault_lock_after_fork();
 }
 
-void stop_at_exit()
+/* Set while an entry is taken out of the exit handlers, which calls it. */
+thread_local bool forgetting = false;
+
+void stop_at_exit(void *)
 {
-    if (!forked_child()) pool().quiesce();
+    if (!forgetting && !forked_child()) pool().quiesce();
 }
 
 [[gnu::constructor]] void watch_forks() { pthread_atfork(nullptr, nullptr, after_fork_in_child); }
@@ -121,10 +128,17 @@ aclError remove_callback(std::vector<Init::Callback> Init::*list, int type, void
 void mark_used()
 {
     if (used.load(std::memory_order_relaxed) || used.exchange(true)) return;
-    quiesce_at_exit();
+    quiesce_at_exit(&used);
 }
 
-void quiesce_at_exit() { atexit(stop_at_exit); }
+void quiesce_at_exit(void *owner) { __cxa_atexit(stop_at_exit, nullptr, owner); }
+
+void forget_exit_of(void *owner)
+{
+    forgetting = true;
+    __cxa_finalize(owner);
+    forgetting = false;
+}
 
 aclError pass_gate(const char *api)
 {

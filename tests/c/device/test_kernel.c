@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Kernels: loading, functions, argument lists, all forms of launch, blocks, checks of the sim target. */
+#include <dirent.h>
+#include <malloc.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -477,6 +480,106 @@ static void unloading(void)
     OK(aclrtFree(word));
 }
 
+/* Kernels of the cpu target take any pointer, those of sim do not: tells which of the two was loaded. */
+static int is_sim(aclrtBinHandle handle)
+{
+    static int64_t word;
+    aclError error = run_with(kernel(handle, "add_value"), 1, NULL, &word, 1);
+    OK(aclrtSynchronizeStream(NULL));
+    if (error == ACL_SUCCESS) return 0;
+    CHECK(error == 107000);
+    aclGetRecentErrMsg();
+    aclrtGetLastError(ACL_RT_THREAD_LEVEL);
+    return 1;
+}
+
+static size_t read_file(const char *path, char *image, size_t size)
+{
+    FILE *file = fopen(path, "rb");
+    CHECK(file != NULL);
+    size_t length = fread(image, 1, size, file);
+    fclose(file);
+    return length;
+}
+
+static void write_file(const char *path, const char *image, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    CHECK(file != NULL && fwrite(image, 1, size, file) == size);
+    fclose(file);
+}
+
+static int open_files(void)
+{
+    int count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    while (readdir(folder) != NULL) ++count;
+    closedir(folder);
+    return count;
+}
+
+static int mappings(void)
+{
+    int count = 0;
+    FILE *file = fopen("/proc/self/maps", "r");
+    for (int c = getc(file); c != EOF; c = getc(file)) count += c == '\n';
+    fclose(file);
+    return count;
+}
+
+/* Each image and each file gives its own kernels, whatever was loaded before; loading without end takes nothing. */
+static void reloading(void)
+{
+    static char cpu[4 << 20], sim[4 << 20];
+    size_t cpu_size = read_file(kernel_path("cpu"), cpu, sizeof cpu);
+    size_t sim_size = read_file(kernel_path("sim"), sim, sizeof sim);
+    aclrtBinHandle first, second;
+    OK(aclrtBinaryLoadFromData(cpu, cpu_size, NULL, &first));
+    OK(aclrtBinaryLoadFromData(sim, sim_size, NULL, &second));
+    CHECK(!is_sim(first) && is_sim(second));
+    OK(aclrtBinaryUnLoad(first));
+    OK(aclrtBinaryLoadFromData(sim, sim_size, NULL, &first));
+    CHECK(is_sim(first) && is_sim(second));
+    OK(aclrtBinaryUnLoad(first));
+    OK(aclrtBinaryUnLoad(second));
+
+    /* a file that is replaced while the one before is loaded */
+    char path[4096], next[4096];
+    snprintf(path, sizeof path, "%s", kernel_path("replaced"));
+    snprintf(next, sizeof next, "%s", kernel_path("next"));
+    write_file(path, cpu, cpu_size);
+    OK(aclrtBinaryLoadFromFile(path, NULL, &first));
+    write_file(next, sim, sim_size);
+    CHECK(rename(next, path) == 0);
+    OK(aclrtBinaryLoadFromFile(path, NULL, &second));
+    CHECK(!is_sim(first) && is_sim(second));
+    OK(aclrtBinaryUnLoad(first));
+    OK(aclrtBinaryLoadFromFile(path, NULL, &first));
+    CHECK(is_sim(first));
+    OK(aclrtBinaryUnLoad(first));
+    OK(aclrtBinaryUnLoad(second));
+    unlink(path);
+
+    int files = 0, maps = 0;
+    size_t heap = 0;
+    for (int round = 0; round < 600; ++round) {
+        OK(aclrtBinaryLoadFromData(cpu, cpu_size, NULL, &first));
+        OK(aclrtBinaryLoadFromFile(kernel_path("sim"), NULL, &second));
+        CHECK(!is_sim(first) && is_sim(second));
+        OK(aclrtBinaryUnLoad(second));
+        OK(aclrtBinaryUnLoad(first));
+        if (round != 299) continue; /* pools and lists have their size */
+        files = open_files();
+        maps = mappings();
+        heap = mallinfo2().uordblks;
+    }
+    CHECK(open_files() == files);
+    CHECK(mappings() <= maps + 2); /* the allocator's own */
+    size_t grown = mallinfo2().uordblks > heap ? mallinfo2().uordblks - heap : 0;
+    if (grown > 4096) printf("300 rounds of loading and unloading left %zu bytes\n", grown);
+    CHECK(grown <= 4096);
+}
+
 int main(void)
 {
     OK(aclInit(NULL));
@@ -489,6 +592,7 @@ int main(void)
     running_time();
     checked_pointers();
     unloading();
+    reloading();
     OK(run(kernel(binary, "say"), 2, NULL, NULL, 0));
     OK(aclrtSynchronizeStream(NULL));
     OK(aclrtBinaryUnLoad(binary));
