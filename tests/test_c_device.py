@@ -25,6 +25,7 @@ WAYS = {
             "fork_states",
             "exit_running",
             "exit_endless",
+            "exit_many_binaries",
             "exit_in_callback",
             "exit_waiting",
             "exit_with_waiting_thread",

@@ -412,7 +412,10 @@ void Pool::quiesce()
         std::lock_guard<std::mutex> hold(lock_);
         stopping_.store(true);
     }
-    uint64_t until = now_ns() + 200000000;
+    /* Called once for each binary that is loaded; the time is for all of them. */
+    uint64_t until = 0;
+    uint64_t limit = now_ns() + 200000000;
+    if (quiet_by_.compare_exchange_strong(until, limit)) until = limit;
     while (busy_.load(std::memory_order_acquire) != 0 && now_ns() < until) usleep(500);
 }
 

@@ -111,6 +111,7 @@ private:
     std::atomic<uint32_t> spin_limit_{0};
     std::atomic<uint32_t> busy_{0};
     std::atomic<bool> stopping_{false};
+    std::atomic<uint64_t> quiet_by_{0}; /* quiesce() waits no longer than until then */
     /* Read all the time by threads that look for work, hence in a cache line of its own. */
     alignas(64) std::atomic<uint32_t> hint_{0}; /* ready streams plus places in open jobs */
     std::atomic<uint32_t> ready_count_{0};

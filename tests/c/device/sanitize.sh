@@ -41,7 +41,7 @@ for source in "$here"/test_*.c "$here"/test_*.cpp; do
     $compiler $flags -I"$out/include" "$source" -o "$out/$name" -L"$out" -lascendcl_cpu -Wl,-rpath,"$out" -lpthread -lm
     case $name in
     test_process)
-        for way in fork_unused fork_used fork_states exit_running exit_endless exit_in_callback exit_waiting exit_with_waiting_thread \
+        for way in fork_unused fork_used fork_states exit_running exit_endless exit_many_binaries exit_in_callback exit_waiting exit_with_waiting_thread \
             exit_handler exit_handler_stuck exit_executing exit_handler_models finalize_with_work settings_by_call fault_sequence; do
             # A sanitizer's own threads do not survive a fork.
             [ "$kind" = thread ] && case $way in fork*) continue ;; esac

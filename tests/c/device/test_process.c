@@ -237,6 +237,21 @@ static void exit_endless(void)
     usleep(10000);
 }
 
+static double exit_begins;
+static void expect_soon(void)
+{
+    if (seconds() - exit_begins > 5) _exit(7);
+}
+
+/* The patience with blocks that do not end is one, not one for each binary. */
+static void exit_many_binaries(void)
+{
+    atexit(expect_soon);
+    exit_endless();
+    for (int i = 0; i < 60; ++i) OK(aclrtBinaryLoadFromFile(kernel_path(i % 2 != 0 ? "cpu" : "sim"), NULL, &binary));
+    exit_begins = seconds();
+}
+
 static void block(void *unused)
 {
     (void)unused;
@@ -473,6 +488,7 @@ static const struct {
             {"fork_states", fork_states},
             {"exit_running", exit_running},
             {"exit_endless", exit_endless},
+            {"exit_many_binaries", exit_many_binaries},
             {"exit_in_callback", exit_in_callback},
             {"exit_waiting", exit_waiting},
             {"exit_with_waiting_thread", exit_with_waiting_thread},
