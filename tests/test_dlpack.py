@@ -344,12 +344,20 @@ def test_bfloat16_travels_to_and_from_ml_dtypes():
 # ---- the exchange table ----
 
 
+SET_ERROR = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
+
+
 class ExchangeTable(ctypes.Structure):
     _fields_ = [
         ("major", ctypes.c_uint32),
         ("minor", ctypes.c_uint32),
         ("previous", ctypes.c_void_p),
-        ("allocate", ctypes.c_void_p),
+        (
+            "allocate",
+            ctypes.PYFUNCTYPE(
+                ctypes.c_int, ctypes.POINTER(DLTensor), ctypes.POINTER(ctypes.POINTER(Versioned)), ctypes.c_void_p, SET_ERROR
+            ),
+        ),
         ("from_object", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.POINTER(Versioned)))),
         ("to_object", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.POINTER(Versioned), ctypes.POINTER(ctypes.c_void_p))),
         ("view_object", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(DLTensor))),
@@ -389,11 +397,68 @@ def test_the_exchange_table_reports_errors_as_exceptions():
         table.from_object("text", ctypes.byref(out))
 
 
-# ---- torch and JAX ----
+def test_the_exchange_table_allocates_and_gives_back():
+    table = exchange_table()
+    shape = (ctypes.c_int64 * 2)(3, 5)
+    prototype = DLTensor(None, 1, 0, 2, 2, 16, 1, shape, None, 0)
+    out = ctypes.POINTER(Versioned)()
+    raised = []
+    report = SET_ERROR(lambda _, kind, message: raised.append((kind.decode(), message.decode())))
+    before = ascend_cy.live_objects()["buffers"]
+    assert table.allocate(ctypes.byref(prototype), ctypes.byref(out), None, report) == 0
+    tensor = out.contents.tensor
+    assert (tensor.code, tensor.bits, tensor.shape[:2], tensor.strides[:2]) == (2, 16, [3, 5], [5, 1])
+    assert ascend_cy.live_objects()["buffers"] == before + 1
+    out.contents.deleter(out)
+    assert ascend_cy.live_objects()["buffers"] == before
+    prototype.code, prototype.bits = 5, 64
+    assert table.allocate(ctypes.byref(prototype), ctypes.byref(out), None, report) == -1
+    prototype.code, prototype.bits, shape[0] = 2, 32, -1
+    assert table.allocate(ctypes.byref(prototype), ctypes.byref(out), None, report) == -1
+    assert [kind for kind, _ in raised] == ["BufferError", "ValueError"]
+    assert "no counterpart" in raised[0][1] and "-1" in raised[1][1]
 
 
-def test_torch_there_and_back_shares_memory():
-    torch = pytest.importorskip("torch", reason="torch is not installed")
+def test_the_exchange_table_takes_what_others_made():
+    table = exchange_table()
+    producer = Producer(np.arange(6, dtype="i2"), shape=(2, 3), flags=1)
+    made = ctypes.c_void_p()
+    assert table.to_object(ctypes.byref(producer.managed), ctypes.byref(made)) == 0
+    array = ctypes.cast(made, ctypes.py_object).value
+    ctypes.pythonapi.Py_DecRef(ctypes.py_object(array))
+    np.testing.assert_array_equal(array.to_numpy(), np.arange(6, dtype="i2").reshape(2, 3))
+    assert not array.flags["writeable"]
+    del array
+    settle()
+    assert producer.freed == 1
+    newer = Producer(np.arange(6, dtype="i2"), version=(2, 0))
+    with pytest.raises(BufferError, match="newer"):
+        table.to_object(ctypes.byref(newer.managed), ctypes.byref(made))
+    settle()
+    assert newer.freed == 0
+
+
+def test_the_exchange_table_refuses_closed_arrays():
+    table = exchange_table()
+    array = ascend_cy.zeros(3)
+    array.close()
+    out, view = ctypes.POINTER(Versioned)(), DLTensor()
+    for call in (lambda: table.from_object(array, ctypes.byref(out)), lambda: table.view_object(array, ctypes.byref(view))):
+        with pytest.raises(ValueError, match="closed"):
+            call()
+
+
+# ---- torch ----
+
+PARTNER_SHAPES = [(), (1,), (0,), (2, 0, 3), (0, 2048), (1, 3, 1, 4, 1), (5, 7)]
+
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch", reason="torch is not installed")
+
+
+def test_torch_there_and_back_shares_memory(torch):
     tensor = torch.arange(12, dtype=torch.float32).reshape(3, 4)
     array = ascend_cy.from_dlpack(tensor)
     assert array.ptr == tensor.data_ptr()
@@ -405,8 +470,49 @@ def test_torch_there_and_back_shares_memory():
     torch.testing.assert_close(tensor, expected, rtol=1e-5, atol=1e-6)
 
 
-def test_torch_bfloat16_and_strides():
-    torch = pytest.importorskip("torch", reason="torch is not installed")
+@pytest.mark.parametrize("name", [*DTYPES, "bfloat16"])
+def test_torch_takes_and_gives_every_dtype(torch, name):
+    dtype = getattr(torch, name)
+    if name == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    tensor = (torch.arange(12) % 7).to(dtype).reshape(3, 4)
+    array = ascend_cy.from_dlpack(tensor)
+    assert array.dtype.name == name and array.ptr == tensor.data_ptr()
+    np.testing.assert_array_equal(array.to_numpy().astype("f8"), tensor.double().numpy())
+    for back in (torch.from_dlpack(array), torch.utils.dlpack.from_dlpack(array.__dlpack__())):
+        assert back.dtype == dtype and back.data_ptr() == tensor.data_ptr()
+        assert torch.equal(back, tensor)
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+@pytest.mark.parametrize("shape", PARTNER_SHAPES)
+def test_torch_of_every_shape(torch, shape, legacy):
+    array = ascend_cy.asarray(np.arange(int(np.prod(shape)), dtype="f4").reshape(shape))
+    tensor = torch.utils.dlpack.from_dlpack(array.__dlpack__()) if legacy else torch.from_dlpack(array)
+    assert tuple(tensor.shape) == shape
+    np.testing.assert_array_equal(tensor.numpy(), array.to_numpy())
+    again = ascend_cy.from_dlpack(tensor)
+    assert again.shape == shape
+    np.testing.assert_array_equal(again.to_numpy(), array.to_numpy())
+
+
+def test_torch_of_any_strides(torch):
+    tensor = torch.arange(60, dtype=torch.float32).reshape(3, 4, 5)
+    array = ascend_cy.asarray(tensor.numpy())
+    # Positive strides only: on negative ones torch ends the process, as it does with NumPy's arrays.
+    transpose = {id(array): lambda: array.T, id(tensor): lambda: tensor.permute(2, 1, 0)}
+    for cut in (lambda t: t[1:, ::2], lambda t: t[..., 3], lambda t: t[2, 1:3, 1:], lambda t: transpose[id(t)]()):
+        mine, theirs = cut(array), cut(tensor)
+        shared = torch.from_dlpack(mine)
+        assert shared.data_ptr() == mine.ptr
+        assert torch.equal(shared, theirs)
+        np.testing.assert_array_equal(ascend_cy.from_dlpack(theirs).to_numpy(), theirs.numpy())
+    spread = ascend_cy.from_dlpack(torch.ones(2).expand(3, 2))
+    assert spread.strides == (0, 4)
+    np.testing.assert_array_equal(ascend_cy.layernorm(spread).to_numpy(), np.zeros((3, 2), "f4"))
+
+
+def test_torch_bfloat16_and_strides(torch):
     pytest.importorskip("ml_dtypes")
     tensor = torch.arange(12, dtype=torch.bfloat16).reshape(3, 4).t()
     array = ascend_cy.from_dlpack(tensor)
@@ -414,7 +520,158 @@ def test_torch_bfloat16_and_strides():
     np.testing.assert_array_equal(array.to_numpy().astype("f4"), tensor.float().numpy())
 
 
-def test_jax_reads_our_memory():
-    jax = pytest.importorskip("jax", reason="jax is not installed")
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda torch: torch.ones(3, requires_grad=True), "gradient"),
+        (lambda torch: torch.ones(3, dtype=torch.complex64), "no counterpart"),
+        (lambda torch: torch.ones(3, dtype=torch.float8_e5m2), "no counterpart"),
+        (lambda torch: torch.ones(3, 3).to_sparse(), "layout"),
+    ],
+)
+def test_tensors_that_cannot_be_shared(torch, make, message):
+    with pytest.raises(BufferError, match=message):
+        ascend_cy.from_dlpack(make(torch))
+
+
+def test_copies_between_torch_and_us(torch):
+    tensor = torch.ones(3)
+    assert ascend_cy.from_dlpack(tensor, copy=False).ptr == tensor.data_ptr()
+    copied = ascend_cy.from_dlpack(tensor, copy=True)
+    assert copied.ptr != tensor.data_ptr()
+    assert torch.from_dlpack(copied, copy=False).data_ptr() == copied.ptr
+    assert torch.from_dlpack(copied, device="cpu").data_ptr() == copied.ptr
+    assert torch.from_dlpack(copied, copy=True).data_ptr() != copied.ptr
+
+
+def test_torch_waits_for_our_work_and_outlives_the_array(torch):
+    stream = ascend_cy.Stream()
+    gate = threading.Event()
+    stream.add_callback(gate.wait, 60)
+    array = ascend_cy.full(5000, 7, stream=stream)
+    threading.Timer(0.05, gate.set).start()
+    tensor = torch.from_dlpack(array)
+    assert bool((tensor == 7).all())
+    stream.close()
+    array.close()
+    others = [ascend_cy.full(5000, 3) for _ in range(4)]
+    ascend_cy.synchronize()
+    assert bool((tensor == 7).all())
+    before = ascend_cy.live_objects()["buffers"]
+    del tensor
+    assert ascend_cy.live_objects()["buffers"] == before - 1
+    del others
+
+
+def test_our_work_outlives_a_tensor(torch):
+    tensor = torch.full((64, 64), 3.0) + torch.arange(64)
+    expected = torch.nn.functional.layer_norm(tensor, (64,)).numpy()
+    stream = ascend_cy.Stream()
+    gate = threading.Event()
+    stream.add_callback(gate.wait, 60)
+    y = ascend_cy.layernorm(ascend_cy.from_dlpack(tensor, stream=stream), stream=stream)
+    del tensor
+    gc.collect()
+    others = [torch.zeros(64, 64) for _ in range(4)]
+    gate.set()
+    np.testing.assert_allclose(y.to_numpy(stream=stream), expected, rtol=1e-5, atol=1e-5)
+    del others
+
+
+def test_torch_refuses_a_capsule_that_was_used(torch):
+    capsule = ascend_cy.ones(3).__dlpack__()
+    tensor = torch.utils.dlpack.from_dlpack(capsule)
+    with pytest.raises((RuntimeError, BufferError)):
+        torch.utils.dlpack.from_dlpack(capsule)
+    del capsule
+    assert bool((tensor == 1).all())
+
+    class Used:
+        capsule = torch.utils.dlpack.to_dlpack(torch.ones(3))
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+        def __dlpack__(self):  # from before DLPack 1.0
+            return self.capsule
+
+    np.testing.assert_array_equal(ascend_cy.from_dlpack(Used()).to_numpy(), np.ones(3, "f4"))
+    with pytest.raises(BufferError, match="consumed already"):
+        ascend_cy.from_dlpack(Used())
+
+
+# ---- JAX ----
+
+
+@pytest.fixture
+def jax():
+    module = pytest.importorskip("jax", reason="jax is not installed")
+    before = module.config.jax_enable_x64
+    module.config.update("jax_enable_x64", True)
+    yield module
+    module.config.update("jax_enable_x64", before)
+
+
+@pytest.mark.parametrize("name", [*DTYPES, "bfloat16"])
+def test_jax_takes_and_gives_every_dtype(jax, name):
+    if name == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    theirs = (jax.numpy.arange(12) % 7).astype(name).reshape(3, 4)
+    array = ascend_cy.from_dlpack(theirs)
+    assert array.dtype.name == name and array.ptr == theirs.unsafe_buffer_pointer()
+    np.testing.assert_array_equal(array.to_numpy(), np.asarray(theirs))
+    back = jax.dlpack.from_dlpack(array)
+    assert back.dtype.name == name
+    np.testing.assert_array_equal(np.asarray(back), np.asarray(theirs))
+
+
+@pytest.mark.parametrize("shape", PARTNER_SHAPES)
+def test_jax_of_every_shape(jax, shape):
+    array = ascend_cy.asarray(np.arange(int(np.prod(shape)), dtype="f4").reshape(shape))
+    theirs = jax.dlpack.from_dlpack(array)
+    assert theirs.shape == shape
+    np.testing.assert_array_equal(np.asarray(theirs), array.to_numpy())
+    again = ascend_cy.from_dlpack(theirs)
+    assert again.shape == shape
+    np.testing.assert_array_equal(again.to_numpy(), array.to_numpy())
+
+
+def test_jax_takes_transposed_arrays_and_refuses_other_strides(jax):
     array = ascend_cy.asarray(np.arange(12, dtype="f4").reshape(3, 4))
-    np.testing.assert_array_equal(np.asarray(jax.dlpack.from_dlpack(array)), array.to_numpy())
+    np.testing.assert_array_equal(np.asarray(jax.dlpack.from_dlpack(array.T)), array.T.to_numpy())
+    before = ascend_cy.live_objects()["buffers"]
+    for view in (array[::2], array[:, 1:3], array[::-1]):
+        with pytest.raises(Exception, match="strid"):
+            jax.dlpack.from_dlpack(view)
+        np.testing.assert_array_equal(np.asarray(jax.dlpack.from_dlpack(view.copy())), view.to_numpy())
+    gc.collect()
+    assert ascend_cy.live_objects()["buffers"] == before, "a refused capsule was not given back"
+
+
+def test_jax_computes_on_our_memory_and_outlives_the_array(jax):
+    array = ascend_cy.asarray(np.arange(4096, dtype="f4").reshape(64, 64))
+    expected = array.to_numpy()
+    theirs = jax.dlpack.from_dlpack(array)
+    shared = theirs.unsafe_buffer_pointer() == array.ptr
+    array.close()
+    others = [ascend_cy.full((64, 64), 3) for _ in range(4)]
+    ascend_cy.synchronize()
+    np.testing.assert_array_equal(np.asarray(theirs), expected)
+    np.testing.assert_array_equal(np.asarray(theirs * 2), expected * 2)
+    assert shared
+    del others, theirs
+
+
+def test_our_work_outlives_a_jax_array(jax):
+    theirs = jax.numpy.arange(4096, dtype="float32").reshape(64, 64) * 2
+    expected = ascend_cy.layernorm(np.asarray(theirs))
+    stream = ascend_cy.Stream()
+    gate = threading.Event()
+    stream.add_callback(gate.wait, 60)
+    y = ascend_cy.layernorm(ascend_cy.from_dlpack(theirs, stream=stream), stream=stream)
+    del theirs
+    gc.collect()
+    others = [jax.numpy.zeros((64, 64), "float32") for _ in range(4)]
+    gate.set()
+    np.testing.assert_array_equal(y.to_numpy(stream=stream), expected)
+    del others
