@@ -30,30 +30,41 @@ def raw_bits(array):
     return array.view(np.uint16)
 
 
+@pytest.fixture(params=["newest", "oldest"])
+def built(request):
+    """The consumer, as built with the newest and with the oldest Cython."""
+    return request.getfixturevalue({"newest": "consumer", "oldest": "old_consumer"}[request.param])
+
+
 @pytest.fixture
-def plain(consumer):
-    return consumer.plain
+def plain(built):
+    return built.plain
+
+
+@pytest.fixture
+def operators(built):
+    return built.operators
 
 
 # ---- the build ----
 
 
-def test_only_the_installed_package_was_used(consumer):
+def test_only_the_installed_package_was_used(built):
     """No checkout on the path, no link to our libraries, one copy of them in the process."""
-    generated = (consumer.folder / "plain.c").read_text()
+    generated = (built.folder / "plain.c").read_text()
     assert "ascend_cy/acl.h" not in generated, "cimport ascend_cy needs a C header"
-    assert "ascend_cy/acl.h" in (consumer.folder / "raw.c").read_text()
+    assert "ascend_cy/acl.h" in (built.folder / "raw.c").read_text()
     package = os.path.dirname(ascend_cy.__file__)
-    for module in (consumer.plain, consumer.plain_cpp, consumer.raw):
+    for module in (built.plain, built.plain_cpp, built.operators, built.raw):
         needed = subprocess.run(["readelf", "-d", module.__file__], capture_output=True, text=True).stdout
-        assert "ascend" not in needed.replace(str(consumer.folder), "")
+        assert "ascend" not in needed.replace(str(built.folder), "")
     with open("/proc/self/maps") as file:
         maps = {line.split()[-1] for line in file if "libascend_cy.so" in line}
     assert maps == {os.path.join(os.path.realpath(package), "libascend_cy.so")}
 
 
-def test_import_warns_of_nothing(consumer, tmp_path):
-    child.check("import sys; sys.path.insert(0, sys.argv[1]); import plain, plain_cpp, raw", tmp_path, args=[consumer.folder])
+def test_import_warns_of_nothing(built, tmp_path):
+    child.check("import sys; sys.path.insert(0, sys.argv[1]); import plain, plain_cpp, operators, raw", tmp_path, args=[built.folder])
 
 
 def test_import_of_the_consumer_imports_the_package(consumer, tmp_path):
@@ -88,11 +99,11 @@ def test_layernorm(plain, name, shape):
             assert_layernorm(y, x, *weights)
 
 
-def test_layernorm_from_cplusplus(consumer):
+def test_layernorm_from_cplusplus(built):
     x, gamma, out = ramp(5, 33), ramp(33), np.empty((5, 33), "f4")
-    consumer.plain_cpp.layernorm(x, gamma, None, out, 1e-5)
+    built.plain_cpp.layernorm(x, gamma, None, out, 1e-5)
     assert bits(out) == bits(ascend_cy.layernorm(x, gamma))
-    assert consumer.plain_cpp.shape_of(ascend_cy.zeros((2, 3))) == (2, 3)
+    assert built.plain_cpp.shape_of(ascend_cy.zeros((2, 3))) == (2, 3)
 
 
 def test_read_only_memory(plain):
@@ -321,6 +332,155 @@ def test_device_arrays_are_described(plain):
         plain.describe(device)
 
 
+# ---- the other operators ----
+
+
+def two(shape, name, seed=0):
+    rng = np.random.default_rng(seed)
+    dtype = dtype_named(name)
+    return tuple(rng.normal(1, 2, shape).astype("f4").astype(dtype) for _ in range(2))
+
+
+def by_bits(call, *arrays):
+    """The 16-bit forms take the bits."""
+    return call(*(array.view(np.uint16) if array.itemsize == 2 else array for array in arrays))
+
+
+@pytest.mark.parametrize("name", ["float32", "float16", "bfloat16", "int32"])
+@pytest.mark.parametrize("size", [0, 1, 7, 1000, 70001])
+def test_vector_add(operators, name, size):
+    a, b = two(size, name)
+    call = {"float32": operators.add_float, "float16": operators.add_half, "bfloat16": operators.add_brain,
+            "int32": operators.add_int}[name]
+    wide = a.astype("f8") + b.astype("f8")
+    expected = wide.astype("f4").astype(a.dtype) if name != "int32" else a + b
+    out = np.full_like(a, 7)
+    by_bits(call, a, b, out)
+    assert bits(out) == bits(expected)
+    by_bits(call, a, b, a)  # in place
+    assert bits(a) == bits(expected)
+
+
+@pytest.mark.parametrize("name", ["float32", "float16", "bfloat16"])
+def test_matmul(operators, name):
+    if embedded.kind() == "sim":
+        pytest.skip("there is no matmul kernel for sim")
+    call = {"float32": operators.product_float, "float16": operators.product_half,
+            "bfloat16": operators.product_brain}[name]
+    for m, k, n in ((1, 1, 1), (7, 5, 3), (65, 130, 67), (3, 0, 4), (0, 4, 3)):
+        a, b = two((m, k), name)[0], two((k, n), name, 1)[0]
+        for left, right in ((a, b), (np.asfortranarray(a), b), (a[::-1], b[:, ::-1]), (a, np.repeat(b, 2, axis=1)[:, ::2])):
+            out = np.full((m, n), 7, a.dtype)
+            by_bits(call, left, right, out)
+            assert bits(out) == bits(ascend_cy.matmul(left, right))
+            wide = left.astype("f8") @ right.astype("f8")
+            step = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}[name]
+            bound = np.abs(left.astype("f8")) @ np.abs(right.astype("f8")) * k * 2.0**-23 + step * np.abs(wide) + 1e-7
+            assert (np.abs(out.astype("f8") - wide) <= bound).all()
+
+
+def test_operators_on_device_arrays(operators, stream):
+    a, b = two((4, 5), "float32")
+    x, y, out = ascend_cy.asarray(a), ascend_cy.asarray(b), ascend_cy.zeros((4, 5))
+    ascend_cy.synchronize()
+    gate = threading.Event()
+    stream.add_callback(gate.wait, SOON)
+    operators.add_device(x, y, out, stream)
+    assert not stream.query()
+    x.close()  # its memory stays until the work has passed
+    others = [ascend_cy.full((4, 5), np.nan) for _ in range(4)]
+    gate.set()
+    assert bits(out.to_numpy(stream=stream)) == bits(a + b)
+    del others
+    if embedded.kind() != "sim":
+        product = ascend_cy.zeros((4, 4))
+        operators.product_device(out, y.T, product)
+        assert bits(product.to_numpy()) == bits(ascend_cy.matmul(a + b, b.T))
+
+
+def test_bad_arguments_of_the_other_operators(operators):
+    f, h = ramp(6), ramp(6, dtype="f2").view(np.uint16)
+    m = ramp(2, 3)
+    gone = ascend_cy.Stream()
+    gone.close()
+    x = ascend_cy.zeros(6)
+    closed = ascend_cy.zeros(6)
+    closed.close()
+    out, device_out, square = np.zeros(6, "f4"), ascend_cy.zeros(6), np.zeros((2, 2), "f4")
+    ascend_cy.synchronize()
+    cases = [
+        (lambda: operators.add_float(f, ramp(5), out), ValueError, r"same length, got 6, 5 and 6"),
+        (lambda: operators.add_half(h, h, h[:4]), ValueError, r"same length, got 6, 6 and 4"),
+        (lambda: operators.add_brain(None, h, h), TypeError, r"\ba\b.* must be .*array.*, got None"),
+        (lambda: operators.add_int(np.zeros(3, "i4"), None, np.zeros(3, "i4")), TypeError,
+         r"\bb\b.* must be .*array.*, got None"),
+        (lambda: operators.add_float(f, f, None), TypeError, r"\bout\b.* must be .*array.*, got None"),
+        (lambda: operators.add_float(f[:4], f[:4], f[1:5]), ValueError, r"out overlaps a"),
+        (lambda: operators.add_float(f, f, out, gone), ValueError, r"stream is closed"),
+        (lambda: operators.add_device(x, closed, device_out), ValueError, r"b is closed"),
+        (lambda: operators.add_device(x, None, device_out), TypeError, r"b must be a DeviceArray, got None"),
+        (lambda: operators.add_device(x, x, ascend_cy.zeros(6, "f2")), TypeError, r"out must have dtype float32 like a"),
+        (lambda: operators.add_device(x, ascend_cy.zeros((2, 3)), device_out), ValueError, r"b must have shape \(6,\)"),
+        (lambda: operators.product_float(m, m, square), ValueError, r"do not fit: a \(2, 3\), b \(2, 3\)"),
+        (lambda: operators.product_float(m, m.T, np.zeros((3, 3), "f4")), ValueError, r"do not fit.*out \(3, 3\)"),
+        (lambda: operators.product_float(m, None, square), TypeError, r"\bb\b.* must be .*array.*, got None"),
+        (lambda: operators.product_device(x, closed, device_out), ValueError, r"b is closed"),
+    ]
+    live = ascend_cy.live_objects()
+    for call, kind, message in cases:
+        with pytest.raises(kind, match=message):
+            call()
+        assert ascend_cy.current_stream().query()
+    ascend_cy.synchronize()
+    assert ascend_cy.live_objects() == live
+    assert not out.any() and not square.any() and not device_out.to_numpy().any()
+
+
+def test_an_error_crosses_functions_without_the_gil(operators, stream):
+    x, good, bad = ascend_cy.ones(5), ascend_cy.zeros(5), ascend_cy.zeros(6)
+    finished, message = operators.doubled_until_it_fails(x, good, bad, stream)
+    assert finished == 1 and "out must have shape (5,)" in message
+    assert (good.to_numpy() == 2).all() and not bad.to_numpy().any()
+    assert operators.doubled_until_it_fails(x, good, good) == (2, None)
+
+
+def test_errors_of_threads_without_the_gil_stay_their_own(operators):
+    """Half of the threads fail in every call, the others never."""
+
+    def work(number):
+        a, out = ramp(50 + number), np.zeros(50 + number, "f4")
+        for _ in range(20):
+            if number % 2:
+                with pytest.raises(ValueError, match=rf"same length, got {len(a)}, {number} and {number}"):
+                    operators.add_times(a, np.zeros(number, "f4"), 1)
+            else:
+                operators.add_times(a, out, 5)
+        assert bits(out) == bits(np.zeros_like(a) if number % 2 else 100 * a)
+
+    in_threads(6, work)
+
+
+def test_fields_of_the_extension_types(operators, stream):
+    array = ascend_cy.asarray(ramp(4, 5, 6, dtype="i8"))
+    frozen = np.zeros(3, "f4")
+    frozen.flags.writeable = False
+    cases = [array, array[1:, ::-1], array.T, array[2, 3], ascend_cy.zeros((1,) * 9), ascend_cy.zeros(())]
+    if ascend_cy.device_info()["unified"]:
+        cases.append(ascend_cy.from_dlpack(frozen))
+    for each in cases:
+        rows = each.shape[0] if each.ndim else 1
+        code = {"int64": 9, "float32": 0}[each.dtype.name]
+        flags = each.flags
+        assert operators.array_fields(each) == (each.ptr, each.ndim, code, flags["c_contiguous"], not flags["writeable"], rows)
+    event = ascend_cy.Event()
+    for each in (array, stream, event):
+        assert operators.is_open(each)
+        each.close()
+        assert not operators.is_open(each)
+    with pytest.raises(TypeError):
+        operators.is_open(frozen)
+
+
 # ---- streams ----
 
 
@@ -386,8 +546,8 @@ def test_extension_types_are_the_packages_own(plain):
 # ---- AscendCL itself ----
 
 
-def test_raw_calls(consumer, stream):
-    raw = consumer.raw
+def test_raw_calls(built, stream):
+    raw = built.raw
     code, count = raw.device_count()
     assert code == 0 and count == ascend_cy.device_count()
     assert raw.constants() == {"ACL_SUCCESS": 0, "ACL_ERROR_RT_PARAM_INVALID": 107000, "ACL_MEMCPY_DEVICE_TO_HOST": 2}

@@ -15,6 +15,7 @@ setup(
         [
             # No include path and no library: `cimport ascend_cy` needs neither.
             Extension("plain", ["plain.pyx"], extra_compile_args=quick),
+            Extension("operators", ["operators.pyx"], extra_compile_args=quick),
             Extension("plain_cpp", ["plain_cpp.pyx"], language="c++", extra_compile_args=quick),
             # AscendCL's own types come from our C header.
             Extension("raw", ["raw.pyx"], include_dirs=[ascend_cy.get_include()], extra_compile_args=quick),
