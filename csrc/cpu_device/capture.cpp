@@ -106,7 +106,7 @@ aclError record_event_task(Stream &stream, std::unique_ptr<Task> prototype, Copy
         for (const Model::External &known : model.externals) {
             if (known.event != external) continue;
             return fail(ACL_ERROR_RT_PARAM_INVALID, "event %d is an external one of model %u already; each execution can do one thing with it",
-                        external->id, model.id);
+                        external->id.load(), model.id);
         }
     }
     Recorded *recorded = add_task_of_stream(stream, std::move(prototype), copy);
@@ -295,17 +295,18 @@ aclError record_join(Event &event, Stream &stream)
     if (before != nullptr && before->recorder->model != &model) {
         invalidate(*before->recorder->model);
         invalidate(model);
-        return fail(ACL_ERROR_STREAM_CAPTURE_CONFLICT, "event %d belongs to another capture than stream %d; both are invalid now", event.id,
+        return fail(ACL_ERROR_STREAM_CAPTURE_CONFLICT, "event %d belongs to another capture than stream %d; both are invalid now", event.id.load(),
                     stream.id);
     }
+    if (!event.retain()) return fail(ACL_ERROR_RT_INVALID_HANDLE, "the event was destroyed during the call");
     Join *join = new Join(lane, &event);
     std::unique_ptr<Task> prototype(new JoinRecordTask(join));
     aclError error = record_event_task(stream, std::move(prototype), copy_of<JoinRecordTask>, nullptr, true);
     if (error != ACL_SUCCESS) {
         delete join;
+        event.release();
         return error;
     }
-    event.retain();
     model.joins.push_back(join);
     event.captured.store(join);
     return ACL_SUCCESS;
@@ -317,14 +318,14 @@ aclError wait_for_join(Event &event, Stream &stream, uint64_t timeout_ns)
     Model &model = *join->recorder->model;
     RETURN_IF_ERROR(require_capturable(stream));
     if (stream.is_default()) {
-        return fail(ACL_ERROR_RT_STREAM_CAPTURE_IMPLICIT, "event %d was recorded in a capture, which the default stream cannot join", event.id);
+        return fail(ACL_ERROR_RT_STREAM_CAPTURE_IMPLICIT, "event %d was recorded in a capture, which the default stream cannot join", event.id.load());
     }
     if (stream.recording != nullptr && stream.recording->updating != nullptr) {
         return fail(ACL_ERROR_RT_TASK_TYPE_NOT_SUPPORT, "a task group can be updated by kernels only, not by an event wait");
     }
     if (stream.recording == nullptr) {
         if (model.state == Model::State::Invalid) {
-            return fail(ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED, "the capture of event %d was invalidated by an earlier error", event.id);
+            return fail(ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED, "the capture of event %d was invalidated by an earlier error", event.id.load());
         }
         Lane *lane = new_lane(model, stream, true, nullptr);
         if (lane == nullptr) {
@@ -337,7 +338,7 @@ aclError wait_for_join(Event &event, Stream &stream, uint64_t timeout_ns)
     if (lane->model != &model) {
         invalidate(*lane->model);
         invalidate(model);
-        return fail(ACL_ERROR_STREAM_CAPTURE_CONFLICT, "event %d belongs to another capture than stream %d; both are invalid now", event.id,
+        return fail(ACL_ERROR_STREAM_CAPTURE_CONFLICT, "event %d belongs to another capture than stream %d; both are invalid now", event.id.load(),
                     stream.id);
     }
     std::unique_ptr<Task> prototype(new JoinWaitTask(join, timeout_ns));
@@ -385,7 +386,7 @@ aclError check_joined(const Model &model)
         }
         if (!record->join->waited) {
             return fail(ACL_ERROR_RT_STREAM_UNJOINED, "nobody in the capture waits for event %d, which a joined stream recorded last",
-                        record->join->event->id);
+                        record->join->event->id.load());
         }
         joined |= record->join->waited_by_origin;
     }

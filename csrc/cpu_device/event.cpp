@@ -19,7 +19,30 @@ std::atomic<int32_t> next_event_id{0};
 void Event::release()
 {
     if (references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    {
+        std::lock_guard<std::mutex> hold(lock);
+        gone = true;
+    }
     handles<Event>().destroy(this);
+}
+
+void Event::renew(int32_t number, uint32_t event_flags, bool is_reusable)
+{
+    std::lock_guard<std::mutex> hold(lock);
+    id = number;
+    flags = event_flags;
+    reusable = is_reusable;
+    waits_under_way = 0;
+    captured = nullptr;
+    record_flag = NO_FLAG;
+    wait_flag = NO_FLAG;
+    issued = aborted = timestamp_ns = 0;
+    outstanding.clear();
+    waiting.clear();
+    has_timestamp = was_reset = false;
+    recorder = nullptr;
+    gone = false;
+    references.store(1, std::memory_order_relaxed);
 }
 
 /* As a ticket: the record that is the newest, or the next one after a reset, when the task starts. That is how events
@@ -31,9 +54,9 @@ struct EventWaitTask final : WaitingTask {
     EventWaitTask(Event *waited, uint64_t of, uint64_t limit_ns) : WaitingTask(limit_ns), event(waited), ticket(of) {}
     EventWaitTask(EventWaitTask &&other) noexcept : WaitingTask(std::move(other)), event(other.event), ticket(other.ticket)
     {
-        event->retain();
-        event->waits_under_way.fetch_add(1);
-        owns_reference = true;
+        owns_reference = event->retain();
+        lost = !owns_reference;
+        if (owns_reference) event->waits_under_way.fetch_add(1);
     }
     ~EventWaitTask() override
     {
@@ -48,6 +71,7 @@ struct EventWaitTask final : WaitingTask {
     {
         /* Once the lock is released the wait may be over and this object gone: nothing is touched after it. */
         std::lock_guard<std::mutex> hold(event->lock);
+        if (UNLIKELY(lost || event->gone)) return Step::Done;
         if (UNLIKELY(ticket == BOUND_AT_START)) ticket = event->issued + (event->issued == 0 || event->was_reset);
         if (event->is_done(ticket) || cancelled.load(std::memory_order_seq_cst)) return Step::Done;
         event->waiting.push_back(this);
@@ -81,6 +105,7 @@ struct EventWaitTask final : WaitingTask {
     Event *const event;
     uint64_t ticket;
     bool owns_reference = false;
+    bool lost = false; /* the event was destroyed during the call: there is nothing to wait for */
 };
 
 namespace {
@@ -117,8 +142,8 @@ struct EventRecordTask final : Task {
     EventRecordTask(Event *recorded, Stream *on) : event(recorded), where(on) {}
     EventRecordTask(EventRecordTask &&other) noexcept : Task(std::move(other)), event(other.event), where(other.where)
     {
-        event->retain();
-        owns_reference = true;
+        owns_reference = event->retain();
+        lost = !owns_reference;
     }
     ~EventRecordTask() override
     {
@@ -130,6 +155,7 @@ struct EventRecordTask final : Task {
 
     void keep_arguments()
     {
+        if (lost) return;
         std::lock_guard<std::mutex> hold(event->lock);
         issue(*event, *where, &ticket);
         event->outstanding.push_back(ticket);
@@ -140,6 +166,7 @@ struct EventRecordTask final : Task {
         std::vector<EventWaitTask *> freed;
         {
             std::lock_guard<std::mutex> hold(event->lock);
+            if (UNLIKELY(lost || event->gone)) return Step::Done;
             if (ticket == 0) {
                 /* In the calling thread: asked for and done in one step. */
                 issue(*event, *where, &ticket);
@@ -159,6 +186,7 @@ struct EventRecordTask final : Task {
     /* A stream that drops its work must not hold up others for ever. */
     void drop() override
     {
+        if (lost) return;
         {
             std::lock_guard<std::mutex> hold(event->lock);
             event->aborted = ticket;
@@ -176,6 +204,7 @@ struct EventRecordTask final : Task {
     Stream *const where;
     uint64_t ticket = 0;
     bool owns_reference = false;
+    bool lost = false; /* the event was destroyed during the call: as if it had been recorded before */
 };
 
 struct EventResetTask final : Task {
@@ -186,8 +215,8 @@ struct EventResetTask final : Task {
     }
     EventResetTask(EventResetTask &&other) noexcept : Task(std::move(other)), event(other.event), ticket(other.ticket)
     {
-        event->retain();
-        owns_reference = true;
+        owns_reference = event->retain();
+        lost = !owns_reference;
     }
     ~EventResetTask() override
     {
@@ -200,6 +229,7 @@ struct EventResetTask final : Task {
     Step start(Stream &) override
     {
         std::lock_guard<std::mutex> hold(event->lock);
+        if (lost || event->gone) return Step::Done;
         /* A record enqueued after the reset counts. */
         bool newest = ticket == BOUND_AT_START ? event->issued != 0 && event->is_done(event->issued) : event->issued == ticket;
         if (newest) event->was_reset = true;
@@ -212,6 +242,7 @@ struct EventResetTask final : Task {
     Event *const event;
     uint64_t ticket;
     bool owns_reference = false;
+    bool lost = false;
 };
 
 aclError find_event(aclrtEvent handle, const char *what, Event **event)
@@ -242,7 +273,7 @@ aclError create_event(aclrtEvent *event, uint32_t flags, bool reusable, const vo
     }
     Event *created = nullptr;
     if (live_events.fetch_add(1) < max_events) {
-        created = handles<Event>().create(creator, context->device, next_event_id.fetch_add(1), flags, reusable);
+        created = handles<Event>().create(creator, next_event_id.fetch_add(1), flags, reusable);
     }
     if (created == nullptr) {
         live_events.fetch_sub(1);
@@ -355,7 +386,7 @@ aclError record_wait(Event &event, Stream &stream, uint64_t timeout_ns, bool *or
         if (event.issued == 0) return ACL_SUCCESS; /* never recorded: nothing to wait for */
         return fail(ACL_ERROR_RT_CAPTURE_DEPENDENCY,
                     "event %d was recorded outside of the capture; aclrtStreamWaitEventWithFlag with ACL_EVENT_WAIT_EXTERNAL waits for such",
-                    event.id);
+                    event.id.load());
     }
     return record_event_task(stream, kept_copy(EventWaitTask(&event, BOUND_AT_START, timeout_ns)), copy_of<EventWaitTask>, nullptr, false);
 }
@@ -392,7 +423,7 @@ aclError use_external(aclrtStream stream, Event &event, bool records, uint64_t t
 aclError refuse_captured_event(const Event &event)
 {
     if (LIKELY(event.captured.load(std::memory_order_relaxed) == nullptr)) return ACL_SUCCESS;
-    return fail(ACL_ERROR_RT_EVENT_CAPTURED, "event %d was recorded in a capture that is under way", event.id);
+    return fail(ACL_ERROR_RT_EVENT_CAPTURED, "event %d was recorded in a capture that is under way", event.id.load());
 }
 
 } // namespace
@@ -467,7 +498,7 @@ aclError synchronize_event(Event &event, uint64_t deadline)
         return event.is_done(ticket);
     };
     uint64_t give_up = NO_DEADLINE;
-    event.retain();
+    if (!event.retain()) return fail(ACL_ERROR_RT_INVALID_HANDLE, "the event was destroyed during the call");
     aclError result = ACL_SUCCESS;
     for (;;) {
         if (done()) break;
@@ -477,7 +508,7 @@ aclError synchronize_event(Event &event, uint64_t deadline)
         uint64_t now = now_ns();
         if (pool().stopping() && give_up == NO_DEADLINE) give_up = now + 1000000000u;
         if (now >= std::min(deadline, give_up)) {
-            result = fail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "event %d is not complete in time", event.id);
+            result = fail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "event %d is not complete in time", event.id.load());
             break;
         }
         if (pool().spins()) {
@@ -499,7 +530,7 @@ aclError synchronize_event(Event &event, uint64_t deadline)
     }
     event.release();
     if (result == ACL_SUCCESS && aborted) {
-        return fail(ACL_ERROR_RT_STREAM_ABORT, "the record of event %d was dropped with the work of its stream", event.id);
+        return fail(ACL_ERROR_RT_STREAM_ABORT, "the record of event %d was dropped with the work of its stream", event.id.load());
     }
     return result;
 }
@@ -602,7 +633,7 @@ aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus *statu
     REQUIRE_NOT_NULL(status);
     RETURN_IF_ERROR(refuse_captured_event(*target));
     std::lock_guard<std::mutex> hold(target->lock);
-    bool complete = target->issued == 0 ? target->reusable : target->is_done(target->issued) && !target->was_reset;
+    bool complete = target->issued == 0 ? target->reusable.load() : target->is_done(target->issued) && !target->was_reset;
     *status = complete ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
     return ACL_SUCCESS;
 }

@@ -14,24 +14,22 @@
 
 namespace acl_cpu {
 
-struct Device;
 struct EventWaitTask;
 struct Join;
 
 struct Event {
     static constexpr Kind kind = Kind::Event;
 
-    Event(Device *on, int32_t number, uint32_t event_flags, bool is_reusable)
-        : device(on), id(number), flags(event_flags), reusable(is_reusable)
-    {
-    }
+    /* A thread may have found an event just before another one destroys it: the object stays, see handles.h, and says
+     * under its lock that it is gone. */
+    static constexpr bool renewable = true;
+    void renew(int32_t number, uint32_t event_flags, bool is_reusable);
 
-    Device *const device;
-    const int32_t id;
-    const uint32_t flags;
-    const bool reusable; /* made by aclrtCreateEventExWithFlag */
+    std::atomic<int32_t> id{0};
+    std::atomic<uint32_t> flags{0};
+    std::atomic<bool> reusable{false}; /* made by aclrtCreateEventExWithFlag */
     /* The handle and every queued task; the slot is freed with the last. */
-    std::atomic<uint32_t> references{1};
+    std::atomic<uint32_t> references{0};
     std::atomic<uint32_t> waits_under_way{0};
     /* Its newest record in a capture that is under way; the object is valid under the capture lock only. */
     std::atomic<Join *> captured{nullptr};
@@ -42,6 +40,7 @@ struct Event {
 
     std::mutex lock;
     /* ---- under the lock ---- */
+    bool gone = true;                   /* no reference is left */
     uint64_t issued = 0;                /* ticket of the newest record, 0: never recorded */
     std::vector<uint64_t> outstanding;  /* tickets not yet done */
     std::vector<EventWaitTask *> waiting;
@@ -61,7 +60,14 @@ struct Event {
     }
 
     void *handle() const { return Handles<Event>::handle_of(this); }
-    void retain() { references.fetch_add(1, std::memory_order_relaxed); }
+    /* False if the last reference is gone. */
+    bool retain()
+    {
+        uint32_t seen = references.load(std::memory_order_relaxed);
+        while (seen != 0 && !references.compare_exchange_weak(seen, seen + 1, std::memory_order_relaxed)) {
+        }
+        return seen != 0;
+    }
     void release();
 };
 

@@ -15,6 +15,7 @@
 #include <functional>
 #include <mutex>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 namespace acl_cpu {
@@ -42,6 +43,11 @@ extern std::atomic<uintptr_t> used; /* bytes handed out */
 Slot *extend(size_t bytes);
 } // namespace handle_arena
 
+/* Objects that threads may still be looking at when they are destroyed say `renewable`: an object is made once for each
+ * slot and stays one for ever; destroy() leaves it as it is, and renew() makes it the slot's next object. */
+template <class T, class = void> struct IsRenewable : std::false_type {};
+template <class T> struct IsRenewable<T, std::void_t<decltype(T::renewable)>> : std::true_type {};
+
 /* All objects of one kind. */
 template <class T> class Handles {
 public:
@@ -51,6 +57,7 @@ public:
     template <class... Arguments> T *create(const void *creator, Arguments &&...arguments)
     {
         Slot *slot = nullptr;
+        bool fresh = false;
         {
             std::lock_guard<std::mutex> hold(lock_);
             /* Young free slots stay out of use for a while, so that stale handles are noticed. */
@@ -67,10 +74,17 @@ public:
                 }
                 slot->previous = newest_;
                 newest_ = slot;
+                fresh = true;
             }
         }
         slot->creator = creator;
-        T *object = new (slot + 1) T(std::forward<Arguments>(arguments)...);
+        T *object = reinterpret_cast<T *>(slot + 1);
+        if constexpr (IsRenewable<T>::value) {
+            if (fresh) new (object) T;
+            object->renew(std::forward<Arguments>(arguments)...);
+        } else {
+            new (object) T(std::forward<Arguments>(arguments)...);
+        }
         slot->tag.store(tag_of(slot->generation), std::memory_order_release);
         live_.fetch_add(1, std::memory_order_relaxed);
         return object;
@@ -81,7 +95,7 @@ public:
     {
         Slot *slot = slot_of(object);
         slot->tag.store(0, std::memory_order_release);
-        object->~T();
+        if constexpr (!IsRenewable<T>::value) object->~T();
         live_.fetch_sub(1, std::memory_order_relaxed);
         std::lock_guard<std::mutex> hold(lock_);
         slot->generation = (slot->generation + 1) % GENERATIONS;

@@ -105,7 +105,7 @@ void log_live_objects()
         }
     }
     handles<Event>().for_each_live([](Event *event) {
-        log_leak(Handles<Event>::creator_of(event), "event %d (%p) is", event->id, event->handle());
+        log_leak(Handles<Event>::creator_of(event), "event %d (%p) is", event->id.load(), event->handle());
     });
     log_live_notifies();
     handles<Binary>().for_each_live([](Binary *binary) {

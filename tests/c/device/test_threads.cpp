@@ -178,6 +178,46 @@ static void destruction_during_use()
     }
 }
 
+/* Events are destroyed and made as fast as possible, while others call with a handle that was valid a moment ago: the
+ * destruction falls into the middle of calls, on idle streams and on such with work. */
+static void events_destroyed_within_calls()
+{
+    static std::atomic<aclrtEvent> shared;
+    static std::atomic<bool> over;
+    uint32_t before, after;
+    OK(aclrtGetEventAvailNum(&before));
+    over = false;
+    shared = nullptr;
+    in_threads(4, [](int number) {
+        aclrtStream stream;
+        OK(aclrtCreateStream(&stream));
+        if (number == 0) {
+            for (int i = 0; i < 1000 * rounds; ++i) {
+                aclrtEvent event;
+                OK(aclrtCreateEventExWithFlag(&event, ACL_EVENT_SYNC));
+                shared = event;
+                if (i % 3 == 0) OK(aclrtRecordEvent(event, stream));
+                if (i % 7 == 0) sched_yield();
+                OK(aclrtDestroyEvent(event));
+            }
+            over = true;
+        }
+        for (uint32_t i = 0; !over; ++i) {
+            aclrtEvent event = shared.load();
+            if (event == nullptr) continue;
+            if (number == 1 && i % 16 == 0) OK(run_with(sleeper, 1, stream, nullptr, 20)); /* what comes next is queued */
+            aclError codes[3] = {aclrtRecordEvent(event, stream), aclrtStreamWaitEvent(stream, event), aclrtSynchronizeEvent(event)};
+            for (aclError code : codes) CHECK(code == 0 || code == 107017);
+            if (i % 64 == 0) OK(aclrtSynchronizeStream(stream));
+        }
+        OK(aclrtSynchronizeStream(stream));
+        OK(aclrtDestroyStream(stream));
+        (void)aclGetRecentErrMsg();
+    });
+    OK(aclrtGetEventAvailNum(&after));
+    CHECK(before == after);
+}
+
 /* Streams, events and notifies are replaced all the time, while other threads call everything with handles that they read
  * a moment ago: each call does its work or answers with a documented code, and nothing is lost for the next owner. */
 static void replaced_during_use()
@@ -388,6 +428,7 @@ int main(int argc, char **argv)
     events_between_threads();
     contexts_and_memory();
     destruction_during_use();
+    events_destroyed_within_calls();
     replaced_during_use();
     errors_to_all_waiters();
     callbacks_from_threads();
