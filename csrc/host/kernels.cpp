@@ -264,7 +264,7 @@ int launch(Kernel *kernel, int32_t device, uint32_t blocks, const void *args, si
     if (const int error = kernel->function(device, &function))
         return error;
     int code = launch_once(function, blocks, args, size, stream);
-    if (__builtin_expect(code == ACL_ERROR_RT_INVALID_HANDLE, 0))
+    if (__builtin_expect(code == ACL_ERROR_RT_INVALID_HANDLE, 0) && !stream_is_gone(stream))
         code = launch_anew(kernel, device, function, blocks, args, size, stream);
     if (__builtin_expect(code == ACL_SUCCESS, 1))
         log_launch(device, kernel->log_id(), blocks, stream);

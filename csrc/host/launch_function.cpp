@@ -21,6 +21,13 @@ int append(aclrtArgsHandle handle, const char *bytes, size_t begin, size_t end)
 
 } // namespace
 
+bool stream_is_gone(aclrtStream stream) noexcept
+{
+    QuietScope quiet;
+    aclrtStreamStatus status = ACL_STREAM_STATUS_NOT_READY;
+    return ACY_CALL(aclrtStreamQuery, stream, &status) == ACL_ERROR_RT_INVALID_HANDLE;
+}
+
 // CANN before 8.5.0: the arguments go through a handle that belongs to the thread.
 int launch_with_handle(aclrtFuncHandle function, uint32_t blocks, const ArgumentBlock &args, aclrtStream stream) noexcept
 {

@@ -18,6 +18,9 @@ struct ArgumentBlock {
     size_t count;
 };
 
+// Whether the stream is what a launch found to be gone: then the function need not be loaded anew.
+[[gnu::cold]] bool stream_is_gone(aclrtStream stream) noexcept;
+
 [[gnu::noinline]] int launch_with_handle(aclrtFuncHandle function, uint32_t blocks, const ArgumentBlock &args,
                                          aclrtStream stream) noexcept;
 [[gnu::noinline]] int launch_with_inline_data(aclrtFuncHandle function, uint32_t blocks, const ArgumentBlock &args,

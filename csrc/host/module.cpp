@@ -271,14 +271,6 @@ bool wait_for(const Module::Mark &mark, int32_t timeout_ms, Clock::time_point en
     return ACY_CALL(aclrtSynchronizeEventWithTimeout, mark.event, slice) != ACL_ERROR_RT_EVENT_SYNC_TIMEOUT;
 }
 
-// Whether the stream is what a launch found to be gone.
-bool is_gone(const Stream *stream) noexcept
-{
-    QuietScope quiet;
-    aclrtStreamStatus status = ACL_STREAM_STATUS_NOT_READY;
-    return ACY_CALL(aclrtStreamQuery, stream->handle, &status) == ACL_ERROR_RT_INVALID_HANDLE;
-}
-
 // Nothing of it runs any more.
 void destroy(Module *module) noexcept
 {
@@ -590,7 +582,7 @@ int ascend_cy_kernel_launch(ascend_cy_kernel_t *kernel, uint32_t blocks, void *a
     const ArgumentBlock block = params_size != 0 ? ArgumentBlock{args, params_size, size, inline_data, count}
                                                  : ArgumentBlock{&nothing, sizeof nothing, sizeof nothing, nullptr, 0};
     int code = launch_function(function, blocks, block, stream->handle);
-    if (__builtin_expect(code == ACL_ERROR_RT_INVALID_HANDLE, 0) && !is_gone(stream)) {
+    if (__builtin_expect(code == ACL_ERROR_RT_INVALID_HANDLE, 0) && !stream_is_gone(stream->handle)) {
         forget_binary(kernel, device, function);
         if (const int error = function_on(kernel, device, &function))
             return error;

@@ -140,6 +140,14 @@ TEST(the_binary_is_loaded_once)
     CHECK_EQ(fake_acl()->calls("aclrtBinaryLoadFromFile"), binaries + 1);
     fake_acl()->fail(launch, ACL_ERROR_RT_INVALID_HANDLE, 0, 2); // but only once
     CHECK_EQ(call.run(), ACL_ERROR_RT_INVALID_HANDLE);
+    // A stream that is gone is no reason to load it.
+    const long before = fake_acl()->calls("aclrtBinaryLoadFromFile");
+    fake_acl()->fail(launch, ACL_ERROR_RT_INVALID_HANDLE, 0, 1);
+    fake_acl()->fail("aclrtStreamQuery", ACL_ERROR_RT_INVALID_HANDLE, 0, 1);
+    CHECK_EQ(call.run(), ACL_ERROR_RT_INVALID_HANDLE);
+    CHECK_EQ(std::strcmp(ascend_cy_last_function(), launch), 0);
+    CHECK_EQ(fake_acl()->calls("aclrtBinaryLoadFromFile"), before);
+    fake_acl()->fail("aclrtStreamQuery", 0, 0, 0);
     fake_acl()->fail(launch, ACL_ERROR_RT_PARAM_INVALID, 0, 1);
     CHECK_EQ(call.run(), ACL_ERROR_RT_PARAM_INVALID);
     expect_message("was told to fail");
