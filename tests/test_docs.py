@@ -1,6 +1,7 @@
 """What README and docstrings show runs, and gives what they say."""
 
 import doctest
+import importlib.util
 import inspect
 import re
 import subprocess
@@ -8,6 +9,8 @@ import sys
 from pathlib import Path
 
 import ascend_cy
+import embedded
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -25,8 +28,51 @@ def test_snippet(snippet, tmp_path):
     assert result.returncode == 0 and result.stderr == "", result.stderr
 
 
+@pytest.fixture(scope="module")
+def cython_snippets(tmp_path_factory):
+    """The Cython of README and docs, built as a user would; functions by name."""
+    embedded.compiler("CC", "cc")
+    folder = tmp_path_factory.mktemp("snippets")
+    names = []
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for number, block in enumerate(re.findall(r"^```cython\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)):
+            names.append(f"{page.stem.lower()}_{number}")
+            (folder / f"{names[-1]}.pyx").write_text(block)
+    (folder / "setup.py").write_text(
+        "import ascend_cy\nfrom Cython.Build import cythonize\nfrom setuptools import Extension, setup\n"
+        "setup(name='snippets', packages=[], ext_modules=cythonize([Extension(name, [name + '.pyx'],"
+        " include_dirs=[ascend_cy.get_include()], extra_compile_args=['-O0'])"
+        f" for name in {names}], language_level=3, nthreads=2))\n")
+    built = subprocess.run([sys.executable, "setup.py", "-q", "build_ext", "--inplace", "-j2"], cwd=folder, text=True,
+                           capture_output=True, timeout=280)
+    assert built.returncode == 0, built.stdout + built.stderr
+    functions = {}
+    for name in names:
+        (file,) = folder.glob(name + ".*.so")
+        spec = importlib.util.spec_from_file_location(name, file)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        functions |= {key: value for key, value in vars(module).items() if callable(value) and not isinstance(value, type)}
+    return functions
+
+
+def test_cython_snippets(cython_snippets):
+    x = np.random.default_rng(0).normal(3, 2, (5, 33)).astype("f4")
+    gamma, beta = np.linspace(1, 2, 33).astype("f4"), np.ones(33, "f4")
+    for name in ("normalize", "on_the_host"):
+        out = np.zeros_like(x)
+        cython_snippets[name](x, gamma, beta, out)
+        np.testing.assert_array_equal(out, ascend_cy.layernorm(x, gamma, beta))
+    target = ascend_cy.zeros(x.shape)
+    with ascend_cy.Stream() as stream:
+        cython_snippets["on_the_device"](ascend_cy.asarray(x), target, stream)
+    np.testing.assert_array_equal(target.to_numpy(), ascend_cy.layernorm(x))
+    free = cython_snippets["free_bytes"]()
+    assert 0 < free <= ascend_cy.Device(0).memory()[1]
+
+
 def test_there_are_snippets():
-    assert len(SNIPPETS) >= 1
+    assert sum(snippet.id.startswith("README") for snippet in SNIPPETS) >= 7
 
 
 def examples():
