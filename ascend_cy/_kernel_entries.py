@@ -78,6 +78,24 @@ def strip_comments(text: str) -> str:
     return pattern.sub(lambda m: m.group() if m.group().lstrip().startswith("#") else _blank(m), text)
 
 
+_DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*$", re.MULTILINE)
+_MACRO = re.compile(r"\s*#\s*define\s+([A-Za-z_]\w*)(?!\w|\()(.*)", re.DOTALL)
+
+
+def without_directives(text: str) -> str:
+    """No line of the preprocessor; names that stand for the head of a kernel, ``#define K __global__ …``, replaced."""
+    macros = {}
+    for line in _DIRECTIVE.findall(text):
+        macro = _MACRO.fullmatch(line.replace("\\\n", "  "))
+        if macro and "__global__" in macro[2]:
+            macros[macro[1]] = macro[2]
+    text = _DIRECTIVE.sub(_blank, text)
+    if macros:
+        names = re.compile(r"\b(?:" + "|".join(macros) + r")\b")
+        text = names.sub(lambda name: macros[name.group()], text)
+    return text
+
+
 def _closing(text: str, start: int, opening: str, closing: str) -> int:
     """Index of the bracket that closes the one at `start`, or -1."""
     depth = 0
@@ -152,7 +170,7 @@ def _declarations(text: str) -> list[_Declaration]:
             return found
         # Back to the end of the statement before, so that qualifiers in front are seen.
         begin = max(text.rfind(c, 0, match.start()) for c in ";}{") + 1
-        before = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*$", " ", text[begin : match.start()], flags=re.MULTILINE)
+        before = text[begin : match.start()]
         position = match.end()
         # The name is the last word before the parameter list; __mix__(1, 2) and its like have brackets of their own.
         scan = match.end()
@@ -228,7 +246,7 @@ def find_kernels(source: str | Path, include_dirs: list[str | Path] | None = Non
     text = strip_comments(path.read_text(errors="replace"))
     everything = _with_includes(path, text, [Path(d) for d in include_dirs or []])
     synchronizes = bool(_BLOCK_SYNC.search(everything))
-    declarations = _declarations(text)
+    declarations = _declarations(without_directives(text))
     templates = {d.name: d for d in declarations if d.template and d.body is not None}
     kernels: list[Kernel] = []
     for declaration in declarations:

@@ -8,6 +8,7 @@ stream) before asking.
 
 from __future__ import annotations
 
+import _ctypes
 import ctypes
 import json
 import os
@@ -25,37 +26,61 @@ SOCS = {
 }
 
 
+class _Symbol(ctypes.Structure):
+    """Dl_info of dladdr."""
+
+    _fields_ = [("file", ctypes.c_char_p), ("base", ctypes.c_void_p), ("name", ctypes.c_char_p), ("address", ctypes.c_void_p)]
+
+
 def _loaded_binaries() -> list[str]:
-    """Shared objects mapped into this process that are not of the system."""
-    paths = []
+    """Shared objects of this process that are not of the system, by the names under which dlopen knows them.
+
+    Binaries that were loaded from memory never were a file, and dladdr alone knows their names. It needs no call back
+    into Python, in which the GIL could change hands below the linker's lock.
+    """
+    names = []
+    dladdr = ctypes.PyDLL(None).dladdr
     with open("/proc/self/maps") as maps:
         for line in maps:
             fields = line.split(None, 5)
-            if len(fields) == 6 and "x" in fields[1]:
-                path = fields[5].rstrip("\n")
-                if path.startswith("/") and ".so" in os.path.basename(path) and path not in paths:
-                    paths.append(path)
-    return paths
+            if len(fields) < 6 or "x" not in fields[1]:
+                continue
+            name = fields[5].rstrip("\n")
+            if name.startswith("/memfd:"):
+                found = _Symbol()
+                address = ctypes.c_void_p(int(fields[0].split("-")[0], 16))
+                name = os.fsdecode(found.file) if dladdr(address, ctypes.byref(found)) and found.file else ""
+            elif ".so" not in os.path.basename(name):
+                continue
+            if name.startswith("/") and name not in names:
+                names.append(name)
+    return names
 
 
-def _report_of(path: str) -> tuple[int, str] | None:
+def _report_of(name: str) -> tuple[int, str] | None:
     """When the binary's last launch ended, and its report; None if it is no `sim` binary or ran nothing."""
     try:
-        library = ctypes.CDLL(path, mode=os.RTLD_NOLOAD | os.RTLD_NOW)
-        function = getattr(library, _FUNCTION)
-    except (OSError, AttributeError):
+        library = ctypes.CDLL(name, mode=os.RTLD_NOLOAD | os.RTLD_NOW)
+    except OSError:
         return None
-    function.restype = ctypes.c_size_t
-    function.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_uint64)]
-    stamp = ctypes.c_uint64(0)
-    size = function(None, 0, ctypes.byref(stamp))
-    while stamp.value != 0:
-        text = ctypes.create_string_buffer(size + 1)
-        actual = function(text, size + 1, ctypes.byref(stamp))
-        if actual <= size:
-            return stamp.value, text.value.decode()
-        size = actual  # another launch ended in between
-    return None
+    try:
+        function = getattr(library, _FUNCTION, None)
+        if function is None:
+            return None
+        function.restype = ctypes.c_size_t
+        function.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_uint64)]
+        stamp = ctypes.c_uint64(0)
+        size = function(None, 0, ctypes.byref(stamp))
+        while stamp.value != 0:
+            text = ctypes.create_string_buffer(size + 1)
+            actual = function(text, size + 1, ctypes.byref(stamp))
+            if actual <= size:
+                return stamp.value, text.value.decode()
+            size = actual  # another launch ended in between
+        return None
+    finally:
+        # The binary belongs to its module, which may be closed any time.
+        _ctypes.dlclose(library._handle)
 
 
 def last_report(kernel: str | None = None) -> dict | None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import ascend_cy
+from ascend_cy import sim
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -79,6 +80,48 @@ def test_every_kind_of_argument(arguments):
     assert out.to_numpy().tolist() == [-5, 65535, -(2.0**31), 2.0**40, 1.5, 0.25, 3, 1, 123456, 0.75]
     kernel.launch(out, 127, 0, 7, 0, 2, 65504.0, -1e38, np.False_, tiling.tobytes(), blocks=1)
     assert out.to_numpy()[:8].tolist() == pytest.approx([127, 0, 7, 0, 2, 65504, -1e38, 0], rel=1e-2)
+
+
+def test_the_simulators_report_of_ones_own_kernel(cache):
+    """Modules are loaded without a file's name; asking leaves nothing loaded behind."""
+    source = ARGUMENTS.replace("void scalars", "void reported")
+    out = ascend_cy.zeros(3)
+    with ascend_cy.compile(source) as module, ascend_cy.compile(ARGUMENTS) as other:
+        module.kernel("with_tiling")[5](out, out)
+        ascend_cy.synchronize()
+        report = sim.last_report()
+        assert (report["kernel"], report["blocks"], report["completed"], len(report["cores"])) == ("with_tiling", 5, True, 5)
+        other.kernel("set_first<float>")[2](out, 1)
+        ascend_cy.synchronize()
+        assert sim.last_report()["blocks"] == 2
+        assert sim.last_report("with_tiling")["blocks"] == 5
+    assert (sim.last_report("with_tiling") or {}).get("blocks") != 5
+
+
+def test_reports_are_asked_for_while_modules_come_and_go(arguments):
+    out = ascend_cy.zeros(3)
+    stop = threading.Event()
+    failures = []
+
+    def ask():
+        while not stop.is_set():
+            try:
+                sim.last_report()
+            except BaseException as error:
+                failures.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(20):
+            with ascend_cy.compile(ARGUMENTS) as module:
+                module.kernel("set_first<float>")[1](out, 1)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert not failures
 
 
 def test_data_that_travels_along(arguments):

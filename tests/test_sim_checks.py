@@ -130,6 +130,16 @@ BROKEN_ARGUMENTS = {
     "pool_above_ub": ("TPipe::InitBufPool", "does not fit into UB"),
     "pool_in_a_pool_too_large": ("TBufPool::InitBufPool", "does not fit behind byte 0 of a pool that ends at 1024"),
     "pool_has_16_buffers": ("TBufPool::InitBuffer", "17 buffers more than the pool's 16"),
+    "padding_of_8_bytes": ("DataCopyPad", "paddingValue is not 0, the only one for types of 8 bytes"),
+    "reduces_in_no_order": ("WholeReduceMax", "order 4 is not within 0..3"),
+    "spreads_over_itself": ("Brcb", "dst overlaps src, 0 bytes apart: this instruction takes no overlap"),
+    "sorts_over_its_indices": ("Sort32", "dst overlaps src1, -128 bytes apart"),
+    "gathers_over_itself": ("Gather", "dst overlaps src, -16 bytes apart"),
+    "adds_over_halves": ("Axpy", "dst overlaps src, 0 bytes apart"),
+    "multiplies_shifted": ("MulAddDst", "dst overlaps src0, 32 bytes apart"),
+    "list_beyond_tensors": ("TransDataTo5HD", "a source of the list covers 544 bytes, its tensor has 32"),
+    "reduces_with_negative_source_stride": ("WholeReduceSum", "source strides 1 and -8 are not within 0..65535"),
+    "takes_out_at_other_positions": ("TQue::DeQue", "DeQue<src, dst> names other positions than the EnQue of this tensor"),
     "free_tensor_queued": ("TQue::EnQue", "the tensor is free; EnQue wants one from AllocTensor or DeQue"),
 }
 
@@ -285,6 +295,7 @@ RACES = {
     "core_loads_what_another_stores": ("DataCopyPad", "reads|writes", "reads|writes", "DataCopyPad"),
     "core_stores_beside_addition": ("DataCopy", "writes|adds to", "writes|adds to", "DataCopy"),
     "core_signals_too_early": ("DataCopyPad", "reads|writes", "reads|writes", "DataCopyPad"),
+    "core_raises_the_flag_of_another_pipe": ("DataCopyPad", "reads|writes", "reads|writes", "DataCopyPad"),
     "core_uses_a_cell_after_the_round": ("DataCopyPad", "reads|writes", "reads|writes", "DataCopyPad"),
 }
 

@@ -105,6 +105,27 @@ def test_calls_that_make_blocks_wait_are_found_in_included_files(tmp_path):
     assert not entries.find_kernels(path)[0].synchronizes
 
 
+def test_directives_are_no_kernels_and_a_head_may_have_a_name(tmp_path):
+    path = tmp_path / "k.cpp"
+    path.write_text("""
+#define CHECKED(x) __global__ x
+#define KERNEL extern "C" __global__ \\
+    __vector__ void
+#define KERNELS 3
+template <class T> inline T *At(T *p) { return p + KERNELS; }
+KERNEL one(GM_ADDR x, float a) {}
+KERNEL two(GM_ADDR) {}
+extern "C" __global__ __aicore__ void three(GM_ADDR x) {}
+""")
+    kernels = entries.find_kernels(path)
+    assert [(k.name, k.parameters, k.has_c_name) for k in kernels] == [
+        ("one", ["x", "a"], True), ("two", ["arg0"], True), ("three", ["x"], True)]
+    # A macro alone is no kernel.
+    path.write_text('#define KERNEL __global__ void\ninline int f(int x) { return x; }\n')
+    with pytest.raises(entries.KernelSourceError, match="no kernel found"):
+        entries.find_kernels(path)
+
+
 def test_a_source_without_kernels_is_an_error(tmp_path):
     path = tmp_path / "k.cpp"
     path.write_text('int f() { return 0; }\n// extern "C" __global__ void k() {}\n')

@@ -274,3 +274,62 @@ extern "C" __global__ __aicore__ void free_tensor_queued(GM_ADDR x, GM_ADDR y)
     queue.FreeTensor(a);
     queue.EnQue(a); // BREAKS free_tensor_queued
 }
+
+// ---- what a reader of the vendor's tables finds at second sight ------------------------------------------------------
+
+extern "C" __global__ __aicore__ void padding_of_8_bytes(GM_ADDR x, GM_ADDR y)
+{
+    const DataCopyPadExtParams<int64_t> padding{true, 0, 1, 5};
+    DataCopyPad(At<int64_t>(0, 8), Global<int64_t>(x), DataCopyExtParams{1, 24, 0, 0, 0}, padding); // BREAKS padding_of_8_bytes
+}
+extern "C" __global__ __aicore__ void reduces_in_no_order(GM_ADDR x, GM_ADDR y)
+{
+    WholeReduceMax(At(512), Filled(0), 64, 1, 1, 1, 8, static_cast<ReduceOrder>(4)); // BREAKS reduces_in_no_order
+}
+extern "C" __global__ __aicore__ void spreads_over_itself(GM_ADDR x, GM_ADDR y)
+{
+    Brcb(Filled(0), At(0), 1, {1, 8}); // BREAKS spreads_over_itself
+}
+extern "C" __global__ __aicore__ void sorts_over_its_indices(GM_ADDR x, GM_ADDR y)
+{
+    LocalTensor<uint32_t> indices = Filled<int32_t>(384, 32).ReinterpretCast<uint32_t>();
+    Sort32(At(256), Filled(0, 32), indices, 1); // BREAKS sorts_over_its_indices
+}
+extern "C" __global__ __aicore__ void gathers_over_itself(GM_ADDR x, GM_ADDR y)
+{
+    LocalTensor<uint32_t> offsets = Filled<int32_t>(256).ReinterpretCast<uint32_t>();
+    Duplicate(offsets, 16u, 64);
+    Gather(At(0), Filled(0), offsets, 0u, 64u); // BREAKS gathers_over_itself
+}
+extern "C" __global__ __aicore__ void adds_over_halves(GM_ADDR x, GM_ADDR y)
+{
+    LocalTensor<float> a = Filled(0);
+    Axpy(a, a.ReinterpretCast<half>(), half(1), 64); // BREAKS adds_over_halves
+}
+extern "C" __global__ __aicore__ void multiplies_shifted(GM_ADDR x, GM_ADDR y)
+{
+    LocalTensor<float> a = Filled(0, 192);
+    MulAddDst(a[8], a, a[128], 64); // BREAKS multiplies_shifted
+}
+extern "C" __global__ __aicore__ void list_beyond_tensors(GM_ADDR x, GM_ADDR y)
+{
+    LocalTensor<half> a = Filled<half>(0, 512), from[16], to[16];
+    for (uint32_t i = 0; i < 16; ++i) {
+        from[i] = At<half>(32 * i, 16);
+        to[i] = At<half>(4096 + 32 * i, 16);
+    }
+    TransDataTo5HD<half>(to, from, TransDataTo5HDParams(false, false, 2, 0, 16)); // BREAKS list_beyond_tensors
+}
+extern "C" __global__ __aicore__ void reduces_with_negative_source_stride(GM_ADDR x, GM_ADDR y)
+{
+    WholeReduceSum(At(512), Filled(0), 64, 1, 1, 1, -8); // BREAKS reduces_with_negative_source_stride
+}
+extern "C" __global__ __aicore__ void takes_out_at_other_positions(GM_ADDR x, GM_ADDR y)
+{
+    TPipe pipe;
+    TQue<TPosition::VECCALC, 1> queue;
+    pipe.InitBuffer(queue, 1, 256);
+    LocalTensor<float> a = queue.AllocTensor<float>();
+    queue.EnQue<TPosition::GM, TPosition::VECIN>(a);
+    a = queue.DeQue<TPosition::VECCALC, TPosition::VECOUT, float>(); // BREAKS takes_out_at_other_positions
+}

@@ -153,6 +153,16 @@ extern "C" __global__ __aicore__ void core_uses_a_cell_after_the_round(GM_ADDR x
     DataCopyPad(n.y[GetBlockIdx()], n.local, kOne); // BREAKS core_uses_a_cell_after_the_round
 }
 
+extern "C" __global__ __aicore__ void core_raises_the_flag_of_another_pipe(GM_ADDR x, GM_ADDR y)
+{
+    Numbers n(x, y);
+    DataCopyPad(n.y[GetBlockIdx()], n.local, kOne); // BREAKS core_raises_the_flag_of_another_pipe
+    CrossCoreSetFlag<0, PIPE_V>(3);
+    CrossCoreWaitFlag(3);
+    LocalTensor<float> other(TPosition::VECCALC, 256, 64);
+    DataCopyPad(other, n.y[(GetBlockIdx() + 1) % GetBlockNum()], kOne, DataCopyPadExtParams<float>{}); // BREAKS core_raises_the_flag_of_another_pipe
+}
+
 // ---- and legal ------------------------------------------------------------------------------------------------------
 
 // Neighbours to the byte, additions to one place, loads of what all load, and rounds between barriers.
@@ -175,6 +185,16 @@ extern "C" __global__ __aicore__ void legal_shared_memory(GM_ADDR x, GM_ADDR y)
     if (self == 0) {
         DataCopy(n.y, n.local, 64);
     }
+    SyncAll();
+    // A flag of V, which follows the store.
+    DataCopyPad(n.y[self], n.local, kOne);
+    SetFlag<HardEvent::MTE3_V>(EVENT_ID0);
+    WaitFlag<HardEvent::MTE3_V>(EVENT_ID0);
+    CrossCoreSetFlag<0, PIPE_V>(4);
+    CrossCoreWaitFlag(4);
+    LocalTensor<float> others(TPosition::VECCALC, 512, 64);
+    DataCopyPad(others, n.y, DataCopyExtParams{1, 4 * static_cast<uint32_t>(GetBlockNum()), 0, 0, 0},
+                DataCopyPadExtParams<float>{});
     SyncAll();
     // The same bytes from all.
     Duplicate(n.local, 3.0f, 64);

@@ -471,6 +471,24 @@ void Core::Release(CoreClock &clock)
     JoinClock(clock, core_clock_);
 }
 
+void Core::Release(CoreClock &clock, Pipe pipe)
+{
+    Release(clock);
+    if (!checks_ || pipe == Pipe::MTE3 || launch_->total() == 1) {
+        return;
+    }
+    const Seq done = Snapshot(pipe).known[Index(Pipe::MTE3)];
+    const std::lock_guard<std::mutex> lock(launch_->races().mutex());
+    for (const auto &[start, store] : stores_) {
+        if (store.seq > done) {
+            // As if it came behind the flag. Conflicts with what other cores did so far are known already.
+            const Access access{instance, epoch_, store.atomic ? Touch::kAtomic : Touch::kWrite, false, store.by.where.line,
+                                store.by.api};
+            launch_->races().Enter(start, store.end, access, core_clock_, nullptr);
+        }
+    }
+}
+
 void Core::Acquire(const CoreClock &clock)
 {
     if (checks_ && !clock.empty()) {
@@ -538,13 +556,23 @@ void Core::WaitFlag(HardEvent event, int id, Where where)
 void Core::Barrier(pipe_t pipe, Where where)
 {
     Begin("PipeBarrier", where);
-    static constexpr Pipe kMap[] = {Pipe::S, Pipe::V, Pipe::M, Pipe::MTE1, Pipe::MTE2, Pipe::MTE3};
     if (pipe == PIPE_ALL) {
         JoinPipes();
         return;
     }
     if (pipe == PIPE_S) {
         Fail("PIPE_S is not allowed: the scalar unit is in order by itself");
+    }
+    const Pipe which = PipeOf(pipe);
+    Finished(Index(which), clocks_[Index(which)]);
+}
+
+Pipe Core::PipeOf(pipe_t pipe)
+{
+    static constexpr Pipe kMap[] = {Pipe::S, Pipe::V, Pipe::M, Pipe::MTE1, Pipe::MTE2, Pipe::MTE3};
+    if (pipe == PIPE_ALL) {
+        JoinPipes();
+        return Pipe::S;
     }
     if (pipe != PIPE_FIX && pipe > PIPE_MTE3) {
         Fail("pipe %d does not exist on this chip", static_cast<int>(pipe));
@@ -553,7 +581,7 @@ void Core::Barrier(pipe_t pipe, Where where)
     if (!HasPipe(which)) {
         Fail("this core has no pipe %s", NameOf(which));
     }
-    Finished(Index(which), clocks_[Index(which)]);
+    return which;
 }
 
 void Core::JoinPipes()

@@ -220,7 +220,7 @@ void Launch::Barrier(Core &core, Group group)
     core.Acquire(meeting.released);
 }
 
-void Launch::CrossSet(Core &core, int mode, int flag)
+void Launch::CrossSet(Core &core, int mode, int flag, Pipe pipe)
 {
     std::lock_guard<std::mutex> lock(mutex_);
     const uint32_t group = GroupOf(core.instance);
@@ -229,7 +229,7 @@ void Launch::CrossSet(Core &core, int mode, int flag)
     const auto arrive = [&](uint32_t scope, CoreKind senders, uint32_t needed, CoreKind receivers) {
         const auto key = std::make_tuple(mode, flag, scope, senders);
         CoreClock &sent = set_clocks_[key];
-        core.Release(sent);
+        core.Release(sent, pipe);
         if (++sets_[key] % needed != 0) {
             return;
         }

@@ -157,6 +157,8 @@ public:
     void SetFlag(HardEvent event, int id, Where where);
     void WaitFlag(HardEvent event, int id, Where where);
     void Barrier(pipe_t pipe, Where where);
+    // The pipe of that name, which this core must have. PIPE_ALL joins all pipes, and any of them stands for it then.
+    Pipe PipeOf(pipe_t pipe);
     Clock Snapshot(Pipe pipe)
     {
         Clock &clock = clocks_[Index(pipe)];
@@ -180,6 +182,9 @@ public:
 
     // Hands all that this core did so far to `clock`, for who waits for it (takes over what `clock` knows).
     void Release(CoreClock &clock);
+    // The same for a flag that `pipe` raises behind its own instructions: stores that this pipe does not follow are not
+    // handed over.
+    void Release(CoreClock &clock, Pipe pipe);
     void Acquire(const CoreClock &clock);
     // A load (store) of the scalar unit: it sees what cores did before they stored to the line (tells what this one did).
     void AcquireLine(const void *address);

@@ -275,6 +275,12 @@ void PadIn(Core &core, const LocalTensor<T> &dst, const T *src, uint32_t count, 
         if (pad.left * sizeof(T) > kBlockBytes || pad.right * sizeof(T) > kBlockBytes) {
             core.Fail("paddings of %u and %u elements: each side takes at most 32 bytes", pad.left, pad.right);
         }
+        if constexpr (sizeof(T) == 8) {
+            const T zero{};
+            if (pad.isPad && std::memcmp(&value, &zero, sizeof(T)) != 0) {
+                core.Fail("paddingValue is not 0, the only one for types of 8 bytes");
+            }
+        }
     }
     if (count == 0 || length == 0) {
         return;

@@ -49,7 +49,7 @@ public:
     // --- waiting between cores; every wait ends when the launch is stopped, and reports a deadlock
     enum class Group { kVectors, kCubes, kAll };
     void Barrier(Core &core, Group group);
-    void CrossSet(Core &core, int mode, int flag);
+    void CrossSet(Core &core, int mode, int flag, Pipe pipe);
     void CrossWait(Core &core, int mode, int flag);
     // Counting signals by name, for the pairwise and token protocols.
     using Key = std::pair<uint64_t, int64_t>;

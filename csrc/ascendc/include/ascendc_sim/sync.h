@@ -195,7 +195,7 @@ template <uint8_t mode, pipe_t pipe> inline void CrossCoreSetFlag(uint16_t flag,
     sim::Core &core = sim::Core::Current();
     core.Begin("CrossCoreSetFlag", where);
     static_assert(mode <= 2, "mode 4 does not exist on this chip");
-    core.launch().CrossSet(core, mode, flag & 15);
+    core.launch().CrossSet(core, mode, flag & 15, core.PipeOf(pipe));
 }
 template <uint8_t mode = 0, pipe_t pipe = PIPE_S> inline void CrossCoreWaitFlag(uint16_t flag, Where where = Where::Here())
 {

@@ -425,6 +425,11 @@ void RunAxpy(Core &core, const Lanes &lanes, const Operand<T> &dst, const Operan
     if (lanes.empty()) {
         return;
     }
+    if constexpr (std::is_same_v<T, U>) {
+        CheckOverlap(core, dst, src, lanes);
+    } else if (lanes.contiguous() && dst.dense(lanes) && src.dense(lanes)) {
+        CheckApart(core, dst.tensor.bytes(), lanes.total() * sizeof(T), src.tensor.bytes(), lanes.total() * sizeof(U), "src");
+    }
     Reads(core, src, lanes);
     Reads(core, dst, lanes);
     Writes(core, dst, lanes);
@@ -437,6 +442,10 @@ void RunTernary(Core &core, const Lanes &lanes, const Operand<T> &dst, const Ope
 {
     if (lanes.empty()) {
         return;
+    }
+    if constexpr (std::is_same_v<T, U>) {
+        CheckOverlap(core, dst, a, lanes);
+        CheckOverlap(core, dst, b, lanes);
     }
     Reads(core, a, lanes);
     Reads(core, b, lanes);

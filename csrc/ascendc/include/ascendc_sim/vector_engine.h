@@ -279,6 +279,15 @@ template <class T> void CheckOverlap(Core &core, const Operand<T> &dst, const Op
     }
 }
 
+// For instructions that take no overlap at all.
+inline void CheckApart(Core &core, const uint8_t *dst, uint64_t written, const uint8_t *src, uint64_t read, const char *name)
+{
+    if (core.checks() && unlikely(dst < src + read && src < dst + written)) {
+        core.Fail("dst overlaps %s, %lld bytes apart: this instruction takes no overlap", name,
+                  static_cast<long long>(dst - src));
+    }
+}
+
 // Reads and writes of a plain tensor that is no strided operand.
 template <class T>
 void ReadsPlain(Core &core, const LocalTensor<T> &tensor, uint64_t bytes, const char *name, uint32_t alignment = kBlockBytes)

@@ -106,6 +106,10 @@ inline void Brcb(const LocalTensor<T> &dst, const LocalTensor<T> &src, int64_t r
     sim::Writes(core, out, all);
     sim::Charge(core, repeats);
     const T *in = reinterpret_cast<const T *>(src.bytes());
+    for (uint32_t i = 0; core.checks() && i < repeats * kValues; ++i) {
+        const auto *block = reinterpret_cast<const uint8_t *>(out.at(i / kValues)) + i % kValues * out.block;
+        sim::CheckApart(core, block, sim::kBlockBytes, src.bytes(), repeats * kValues * sizeof(T), "src");
+    }
     for (uint32_t r = 0; r < repeats; ++r) {
         T values[kValues];
         std::copy(in + r * kValues, in + (r + 1) * kValues, values);

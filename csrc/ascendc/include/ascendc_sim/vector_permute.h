@@ -69,7 +69,12 @@ inline void TransDataTo5HD(const LocalTensor<T> (&dstList)[NCHW_CONV_ADDR_LIST_S
     core.Begin("TransDataTo5HD", sim::Pipe::V, where);
     uint8_t *dst[NCHW_CONV_ADDR_LIST_SIZE];
     uint8_t *src[NCHW_CONV_ADDR_LIST_SIZE];
+    const uint64_t steps = p.repeatTimes > 1 ? p.repeatTimes - 1 : p.repeatTimes;
     for (int i = 0; i < NCHW_CONV_ADDR_LIST_SIZE; ++i) {
+        if (p.repeatTimes != 0) {
+            sim::CheckExtent(core, srcList[i], (steps * p.srcRepStride + 1) * sim::kBlockBytes, "a source of the list");
+            sim::CheckExtent(core, dstList[i], (steps * p.dstRepStride + 1) * sim::kBlockBytes, "a destination of the list");
+        }
         dst[i] = dstList[i].bytes();
         src[i] = srcList[i].bytes();
     }
@@ -187,6 +192,8 @@ inline void Sort32(const LocalTensor<T> &dst, const LocalTensor<T> &scores, cons
     sim::ReadsPlain(core, scores, count * sizeof(T), "src0");
     sim::ReadsPlain(core, indices, count * 4, "src1");
     sim::WritesPlain(core, dst, count * 8, "dst");
+    sim::CheckApart(core, dst.bytes(), count * 8, scores.bytes(), count * sizeof(T), "src0");
+    sim::CheckApart(core, dst.bytes(), count * 8, indices.bytes(), count * 4, "src1");
     sim::Charge(core, static_cast<uint32_t>(repeatTime), 16);
     using Record = sim::SortRecord<T>;
     std::vector<Record> records(count);

@@ -105,6 +105,9 @@ void ReduceRepeats(Core &core, const Lanes &lanes, const LocalTensor<T> &dst, co
     if (core.checks() && dstRepStride < 0) {
         core.Fail("dstRepStride %lld is negative", static_cast<long long>(dstRepStride));
     }
+    if (core.checks() && order > ReduceOrder::ORDER_ONLY_INDEX) {
+        core.Fail("order %u is not within 0..3", static_cast<unsigned>(order));
+    }
     Reads(core, src, lanes);
     CheckPlace(core, dst, unit, "dst");
     CheckExtent(core, dst, (lanes.repeats - 1) * static_cast<uint64_t>(dstRepStride) * unit + unit, "dst");

@@ -353,6 +353,9 @@ void RunGather(Core &core, const Lanes &lanes, const Operand<T> &dst, const Loca
     const uint64_t count = static_cast<uint64_t>(lanes.repeats - 1) * lanes.per + lanes.last;
     ReadsPlain(core, offsets, count * 4, "the offsets");
     Writes(core, dst, lanes);
+    // What a strided destination leaves out may hold the source.
+    const uint64_t written = lanes.contiguous() && dst.dense(lanes) ? count * sizeof(T) : 0;
+    CheckApart(core, dst.tensor.bytes(), written, offsets.bytes(), count * 4, "the offsets");
     core.counters().cycles[Index(Pipe::V)] += count / 5;
     Charge(core, lanes.repeats);
     const auto *offset = reinterpret_cast<const uint32_t *>(offsets.bytes());
@@ -367,6 +370,7 @@ void RunGather(Core &core, const Lanes &lanes, const Operand<T> &dst, const Loca
                 core.Fail("offset %llu of element %u is not an element of src, which has %u bytes",
                           static_cast<unsigned long long>(at), r * lanes.per + i, src.GetLength());
             }
+            CheckApart(core, dst.tensor.bytes(), written, src.bytes() + at, sizeof(T), "src");
             core.Read(src.bytes() + at, sizeof(T), "src");
             std::memcpy(&results[i], src.bytes() + at, sizeof(T));
         }
