@@ -62,7 +62,9 @@ cdef cnp.dtype dtype_of(int code):
         try:
             import ml_dtypes
         except ImportError:
-            raise ImportError("bfloat16 arrays in NumPy need the package ml_dtypes: pip install ml_dtypes") from None
+            ml_dtypes = None
+        if ml_dtypes is None:  # Cython's import gives None where sys.modules has it, the usual way to hide a package
+            raise ImportError("bfloat16 arrays in NumPy need the package ml_dtypes: pip install ml_dtypes")
         descr = descrs[ACL_BF16] = np.dtype(ml_dtypes.bfloat16)
     return <cnp.dtype>descr
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from layernorm_strategies import seeds, strided, upload
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
 FLOATS = [np.float32, np.float16, ml_dtypes.bfloat16]
@@ -79,11 +80,44 @@ def test_strided_arguments_and_out(where):
     np.testing.assert_array_equal(host(out)[:, 1::2], np.zeros((6, 8), "f4"))
 
 
-@given(st.integers(0, 300), st.sampled_from(FLOATS), st.integers(0, 7), st.integers(0, 2**32 - 1))
-def test_any_length_and_alignment(n, dtype, skip, seed):
-    a, b = values(n + skip, dtype, seed)[skip:], values(n + skip, dtype, seed + 1)[skip:]
-    y = ascend_cy.vector_add(a, b)
-    np.testing.assert_array_equal(y, (a.astype("f8") + b.astype("f8")).astype(np.float32).astype(dtype))
+@st.composite
+def filled(draw, shape, dtype):
+    """Elements of that shape, far from zero or not, a few of them special, in memory of any strides and alignment."""
+    rng = np.random.default_rng(draw(seeds))
+    if dtype == np.int32:
+        array = rng.integers(-(2**31), 2**31, shape).astype(np.int32)
+    else:
+        scale = 10.0 ** draw(st.integers(-8, 4))
+        array = ((rng.normal(draw(st.sampled_from([0, 3, -1000])), 2, shape)) * scale).astype(np.float32).astype(dtype)
+        if array.size and draw(st.integers(0, 3)) == 0:
+            special = draw(st.sampled_from([np.inf, -np.inf, np.nan, 0.0, -0.0, 6e4, 1e-7]))
+            array.reshape(-1)[rng.integers(array.size)] = special
+    return draw(strided(array))
+
+
+def anywhere(array, where):
+    """The array as an operator takes it: as it is, packed on the device, or a view of device memory with strides."""
+    return array if where == "host" else upload(array, where == "strided")
+
+
+places = st.sampled_from(["host", "device", "strided"])
+
+
+@given(st.data(), st.sampled_from([*FLOATS, np.int32]), places)
+@np.errstate(over="ignore", invalid="ignore")
+def test_any_sum(data, dtype, where):
+    shape = tuple(data.draw(st.lists(st.integers(0, 9), max_size=3))) + (data.draw(st.integers(0, 400)),)
+    a, b = data.draw(filled(shape, dtype)), data.draw(filled(shape, dtype))
+    expected = a + b if dtype == np.int32 else (a.astype("f8") + b.astype("f8")).astype(np.float32).astype(dtype)
+    x, y = anywhere(a, where), anywhere(b, where)
+    np.testing.assert_array_equal(host(ascend_cy.vector_add(x, y)), expected)
+    if data.draw(st.booleans()):
+        out = anywhere(np.full(shape, 7, dtype), where)
+        assert ascend_cy.vector_add(x, y, out=out) is out
+        np.testing.assert_array_equal(host(out), expected)
+    else:  # in place
+        assert ascend_cy.vector_add(x, y, out=x) is x
+        np.testing.assert_array_equal(host(x), expected)
 
 
 # ---- matmul ----
@@ -118,6 +152,36 @@ def test_product(where, dtype, left, right):
     # Sums are float32: an error of K units in the last place of the largest partial sum, then one rounding.
     bound = np.matmul(np.abs(a.astype("f8")), np.abs(b.astype("f8"))) * 2.0**-23 * max(left[-1], 1) + ulp(reference, dtype)
     assert np.all(np.abs(y.astype("f8") - reference) <= bound)
+
+
+@matmul_here
+@given(st.data(), st.sampled_from(FLOATS), places)
+def test_any_product(data, dtype, where):
+    """Against float64 at any shape, strides and values; what is no number stays in its row and column."""
+    sides = st.one_of(st.integers(0, 9), st.integers(10, 150))
+    m, k, n = data.draw(sides), data.draw(sides), data.draw(sides)
+    batch = tuple(data.draw(st.lists(st.integers(0, 3), max_size=2)))
+    left, right = data.draw(st.sampled_from([(batch, batch), (batch, ()), ((), batch)]))
+    rng = np.random.default_rng(data.draw(seeds))
+    scale = 10.0 ** data.draw(st.integers(-2, 0 if dtype == np.float16 else 1))  # float16 ends at 65504
+    a, b = ((rng.normal(data.draw(st.sampled_from([0, 1])), 1, shape) * scale).astype(np.float32).astype(dtype)
+            for shape in ((*left, m, k), (*right, k, n)))
+    spoiled = a.size > 0 and data.draw(st.integers(0, 4)) == 0
+    if spoiled:
+        place = int(rng.integers(a.size))
+        a.reshape(-1)[place] = data.draw(st.sampled_from([np.nan, np.inf]))
+    a, b = data.draw(strided(a)), data.draw(strided(b))
+    y = host(ascend_cy.matmul(anywhere(a, where), anywhere(b, where)))
+    wide_a, wide_b = a.astype("f8"), b.astype("f8")
+    with np.errstate(invalid="ignore"):
+        reference = np.matmul(wide_a, wide_b)
+        assert y.dtype == a.dtype and y.shape == reference.shape
+        bound = np.matmul(np.abs(wide_a), np.abs(wide_b)) * 2.0**-23 * max(k, 1)
+        fine = np.isfinite(reference)
+        error = np.abs(y.astype("f8") - reference)
+    assert (error[fine] <= bound[fine] + ulp(reference[fine], dtype)).all()
+    if spoiled:
+        assert not np.isfinite(y.astype("f8")[~fine]).any()
 
 
 @matmul_here
