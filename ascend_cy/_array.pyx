@@ -208,6 +208,7 @@ cdef int copy_device(DeviceArray target, DeviceArray source, void *box) except -
     """Enqueue target[...] = source; same shape and dtype. Overlapping views work as if there were no overlap."""
     cdef void *handle = ascend_cy_stream_handle(<ascend_cy_stream_t *>box)
     cdef void *previous
+    cdef void *range
     if overlap_in_part(target, source):
         packed = new_array(source.rank, source.dims, source.code, box)
         copy_device(packed, source, box)
@@ -219,10 +220,12 @@ cdef int copy_device(DeviceArray target, DeviceArray source, void *box) except -
         use_on(target, True, box)
         use_on(source, False, box)
         check(ascend_cy_stream_enter(<ascend_cy_stream_t *>box, &previous))
+        range = ascend_cy_range_begin(b"copy", <ascend_cy_stream_t *>box)
         try:
             copy_strided(handle, target.data, target.dims + target.rank, source.data, source.dims + source.rank,
                          target.dims, target.rank, itemsize_of(target.code))
         finally:
+            ascend_cy_range_end(range)
             ascend_cy_stream_leave(previous)
             # Also where it failed half-way: what was enqueued uses both.
             used_on(source, False, box)
@@ -233,15 +236,19 @@ cdef int copy_device(DeviceArray target, DeviceArray source, void *box) except -
 cdef int copy_host(void *dst, const void *src, Py_ssize_t nbytes, int kind, bint pinned, void *box) except -1 nogil:
     """Enqueue a copy from or to host memory."""
     cdef void *previous
+    cdef void *range
     if not pinned:
         # The copy would wait for the stream by itself, but not answer Ctrl-C.
         wait_stream(<ascend_cy_stream_t *>box)
     check(ascend_cy_stream_enter(<ascend_cy_stream_t *>box, &previous))
+    range = ascend_cy_range_begin(b"copy to device" if kind == HOST_TO_DEVICE else b"copy to host",
+                                  <ascend_cy_stream_t *>box)
     try:
         return check_acl(_acl.aclrtMemcpyAsync(dst, nbytes, src, nbytes, <_acl.aclrtMemcpyKind>kind,
                                                ascend_cy_stream_handle(<ascend_cy_stream_t *>box)),
                          b"aclrtMemcpyAsync")
     finally:
+        ascend_cy_range_end(range)
         ascend_cy_stream_leave(previous)
 
 
@@ -960,6 +967,7 @@ cdef int fill_array(DeviceArray array, object element, void *box) except -1:
     cdef Py_ssize_t nbytes = array.nbytes_()
     cdef const void *data = cnp.PyArray_DATA(<cnp.ndarray>element)
     cdef void *previous
+    cdef void *range
     if nbytes == 0:
         return 0
     if not array.contiguous:
@@ -970,9 +978,11 @@ cdef int fill_array(DeviceArray array, object element, void *box) except -1:
     with nogil:
         use_on(target, True, box)
         check(ascend_cy_stream_enter(<ascend_cy_stream_t *>box, &previous))
+        range = ascend_cy_range_begin(b"fill", <ascend_cy_stream_t *>box)
         try:
             fill_elements(<ascend_cy_stream_t *>box, target.data, nbytes, data, itemsize_of(target.code))
         finally:
+            ascend_cy_range_end(range)
             ascend_cy_stream_leave(previous)
             used_on(target, True, box)
     if target is not array:

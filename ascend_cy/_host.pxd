@@ -163,3 +163,17 @@ cdef extern from "ascend_cy/module.h" nogil:
     int ascend_cy_kernel_launch(ascend_cy_kernel_t *kernel, uint32_t blocks, void *args, size_t params_size, size_t size,
                                 const ascend_cy_inline_data_t *inline_data, size_t count,
                                 ascend_cy_stream_t *stream) noexcept
+
+cdef extern from "ascend_cy/profile.h" nogil:
+    ctypedef struct ascend_cy_range_t:
+        const char *name
+        uint64_t stream
+        int32_t device
+        double enqueued_us
+        double begin_us
+        double end_us
+    int ascend_cy_profile_start() noexcept
+    int ascend_cy_profile_stop(ascend_cy_range_t **ranges, size_t *count, size_t *lost) noexcept
+    void ascend_cy_profile_free(ascend_cy_range_t *ranges) noexcept
+    void *ascend_cy_range_begin(const char *name, ascend_cy_stream_t *stream) noexcept
+    void ascend_cy_range_end(void *range) noexcept

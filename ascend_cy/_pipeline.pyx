@@ -67,11 +67,15 @@ cdef class _Lane:
 cdef int enqueue_copy(void *target, const void *source, size_t nbytes, int kind, void *box) except -1 nogil:
     """An asynchronous copy; the host's side is pinned memory."""
     cdef void *previous
+    cdef void *range
     check(ascend_cy_stream_enter(<ascend_cy_stream_t *>box, &previous))
+    range = ascend_cy_range_begin(b"copy to device" if kind == HOST_TO_DEVICE else b"copy to host",
+                                  <ascend_cy_stream_t *>box)
     try:
         return check_acl(_acl.aclrtMemcpyAsync(target, nbytes, source, nbytes, <_acl.aclrtMemcpyKind>kind,
                                                ascend_cy_stream_handle(<ascend_cy_stream_t *>box)), b"aclrtMemcpyAsync")
     finally:
+        ascend_cy_range_end(range)
         ascend_cy_stream_leave(previous)
 
 

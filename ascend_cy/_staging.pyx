@@ -18,9 +18,13 @@ cdef int to_device(const void *data, size_t nbytes, ascend_cy_stream_t *box,
     create_buffer(nbytes, box, buffer)
     # Copies of ordinary memory wait for the stream, and could not be interrupted.
     wait_stream(box)
-    return check_acl(_acl.aclrtMemcpyAsync(ascend_cy_buffer_pointer(buffer[0]), nbytes, data, nbytes,
-                                           <_acl.aclrtMemcpyKind>HOST_TO_DEVICE, ascend_cy_stream_handle(box)),
-                     b"aclrtMemcpyAsync")
+    cdef void *range = ascend_cy_range_begin(b"copy to device", box)
+    cdef int code = _acl.aclrtMemcpyAsync(ascend_cy_buffer_pointer(buffer[0]), nbytes, data, nbytes,
+                                          <_acl.aclrtMemcpyKind>HOST_TO_DEVICE, ascend_cy_stream_handle(box))
+    if code != 0:
+        ascend_cy_record_error(code, b"aclrtMemcpyAsync")
+    ascend_cy_range_end(range)
+    return check(code)
 
 
 cdef int room_on_device(const void *wanted, size_t nbytes, ascend_cy_stream_t *box,
@@ -35,9 +39,13 @@ cdef int to_host(void *data, ascend_cy_buffer_t *buffer, size_t nbytes, ascend_c
     if data is NULL:
         return 0
     wait_stream(box)
-    return check_acl(_acl.aclrtMemcpyAsync(data, nbytes, ascend_cy_buffer_pointer(buffer), nbytes,
-                                           <_acl.aclrtMemcpyKind>DEVICE_TO_HOST, ascend_cy_stream_handle(box)),
-                     b"aclrtMemcpyAsync")
+    cdef void *range = ascend_cy_range_begin(b"copy to host", box)
+    cdef int code = _acl.aclrtMemcpyAsync(data, nbytes, ascend_cy_buffer_pointer(buffer), nbytes,
+                                          <_acl.aclrtMemcpyKind>DEVICE_TO_HOST, ascend_cy_stream_handle(box))
+    if code != 0:
+        ascend_cy_record_error(code, b"aclrtMemcpyAsync")
+    ascend_cy_range_end(range)
+    return check(code)
 
 
 cdef int settle_host_call(ascend_cy_stream_t *box, bint few, object a, object b, object c, object d, object e,

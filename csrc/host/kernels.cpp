@@ -17,6 +17,7 @@
 #include "errors.h"
 #include "launch_function.h"
 #include "launch_log.h"
+#include "profile.h"
 
 namespace ascend_cy {
 
@@ -263,6 +264,7 @@ int launch(Kernel *kernel, int32_t device, uint32_t blocks, const void *args, si
     aclrtFuncHandle function = nullptr;
     if (const int error = kernel->function(device, &function))
         return error;
+    const RangeScope range(kernel->name(), device, stream);
     int code = launch_once(function, blocks, args, size, stream);
     if (__builtin_expect(code == ACL_ERROR_RT_INVALID_HANDLE, 0) && !stream_is_gone(stream))
         code = launch_anew(kernel, device, function, blocks, args, size, stream);

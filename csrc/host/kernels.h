@@ -25,6 +25,7 @@ public:
     // The device was reset since: the next call of function() loads again.
     void forget(int32_t device, aclrtFuncHandle stale) noexcept;
 
+    const char *name() const noexcept { return entry_; }
     uint32_t log_id() const noexcept { return log_id_.load(std::memory_order_relaxed); } // once function() succeeded
 
 private:

@@ -11,6 +11,7 @@
 #include "host_function.h"
 #include "pool/device_pool.h"
 #include "pool/pinned_pool.h"
+#include "profile.h"
 
 namespace ascend_cy {
 
@@ -96,6 +97,8 @@ int make_ready() noexcept
     if (!init_done) {
         init_started.store(true, std::memory_order_relaxed);
         init_result = initialise();
+        if (init_result == ACL_SUCCESS)
+            find_tool_library(loaded_device()->info.kind == ASCEND_CY_KIND_NPU);
         init_done = true;
         if (init_result == ACL_SUCCESS)
             device_ready.store(true, std::memory_order_release);

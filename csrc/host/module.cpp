@@ -19,6 +19,7 @@
 #include "event.h"
 #include "launch_function.h"
 #include "launch_log.h"
+#include "profile.h"
 #include "stream.h"
 
 struct ascend_cy_kernel {
@@ -581,6 +582,7 @@ int ascend_cy_kernel_launch(ascend_cy_kernel_t *kernel, uint32_t blocks, void *a
     static const uint64_t nothing = 0;
     const ArgumentBlock block = params_size != 0 ? ArgumentBlock{args, params_size, size, inline_data, count}
                                                  : ArgumentBlock{&nothing, sizeof nothing, sizeof nothing, nullptr, 0};
+    const RangeScope range(kernel->name.c_str(), device, stream->handle);
     int code = launch_function(function, blocks, block, stream->handle);
     if (__builtin_expect(code == ACL_ERROR_RT_INVALID_HANDLE, 0) && !stream_is_gone(stream->handle)) {
         forget_binary(kernel, device, function);
