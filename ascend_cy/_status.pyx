@@ -1,6 +1,7 @@
 """From status codes to exceptions, and waiting that answers Ctrl-C."""
 
 from cpython.exc cimport PyErr_CheckSignals
+from libcpp.atomic cimport atomic
 
 from ascend_cy._host cimport *
 
@@ -59,12 +60,11 @@ cdef int raise_acl_status(int code, const char *function) except -1 nogil:
 
 # Python handles signals in its main thread only, so other threads need no GIL to wait on.
 cdef unsigned long main_thread = threading.main_thread().ident
-cdef bint interpreter_exiting = False
+cdef atomic[int] interpreter_exiting  # read by threads that do not have the GIL
 
 
 cdef void note_interpreter_exit() noexcept:
-    global interpreter_exiting
-    interpreter_exiting = True
+    interpreter_exiting.store(1)
 
 
 cdef bint in_main_thread() noexcept nogil:
@@ -73,7 +73,7 @@ cdef bint in_main_thread() noexcept nogil:
 
 cdef void park_at_exit() noexcept nogil:
     """Never returns in a thread that outlives the interpreter: there is no GIL left to take."""
-    if interpreter_exiting and not in_main_thread():
+    if interpreter_exiting.load() and not in_main_thread():
         while True:
             pause()
 

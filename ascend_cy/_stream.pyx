@@ -3,6 +3,7 @@
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.stdint cimport int32_t, uint32_t, uintptr_t
 from libc.stdlib cimport free, malloc
+from libcpp.atomic cimport atomic
 
 from ascend_cy._host cimport *
 from ascend_cy._status cimport as_integer, check, raise_status, wait_event, wait_stream
@@ -34,7 +35,7 @@ cdef enum:
     ACL_EVENT_TIME_LINE = 8
 
 # Callbacks that are queued when the interpreter goes away must not take the GIL.
-cdef bint interpreter_exiting = False
+cdef atomic[int] interpreter_exiting  # read by threads that do not have the GIL
 
 
 # ---- references kept until a stream has passed ----
@@ -93,7 +94,7 @@ cdef void *hold_owner(object owner) except NULL:
 # ---- callbacks ----
 
 cdef void run_callback(void *context) noexcept nogil:
-    if interpreter_exiting or ASCEND_CY_IS_FINALIZING():
+    if interpreter_exiting.load() or ASCEND_CY_IS_FINALIZING():
         return
     run_callback_with_gil(context)
 
@@ -122,8 +123,7 @@ class _Unraisable:
 
 cdef void release_interpreter() noexcept:
     """The interpreter goes away: queued callbacks leave it alone from now on."""
-    global interpreter_exiting
-    interpreter_exiting = True
+    interpreter_exiting.store(1)
 
 
 # ---- streams ----
@@ -241,7 +241,7 @@ cdef int restore(int device, Stream stream) except -1:
         if code != 0:
             # Better none than the stream of the block that was left.
             ascend_cy_set_current_stream(NULL)
-    if interpreter_exiting:
+    if interpreter_exiting.load():
         return 0  # a suspended generator's block is left while the interpreter goes away
     return check(code)
 

@@ -16,7 +16,7 @@ import pytest
 import ascend_cy
 
 MIB = 1 << 20
-SOON = 30
+SOON = 30 * child.PATIENCE
 
 
 @pytest.fixture(autouse=True)

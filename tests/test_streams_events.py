@@ -10,6 +10,7 @@ import threading
 import time
 import weakref
 
+import child
 import embedded
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from layernorm_reference import assert_layernorm, bits
 import ascend_cy
 
 # Bounds that tell a hang from a slow machine.
-SOON = 30
+SOON = 30 * child.PATIENCE
 
 
 def ramp(*shape):

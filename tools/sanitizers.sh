@@ -8,11 +8,13 @@
 #   host    the C++ tests of the host library (tests/c/host/sanitize.sh; address brings undefined with it)
 #   python  the Python suite, with the sanitizer's library loaded before everything else (thread and address only)
 # The python part tests with the python3 of the PATH, which must have what pyproject.toml names for building and testing.
-# PYTEST names the files and options (default: the files below). It takes some ten times as long as the plain tests do.
+# PYTEST names the files and options, quoted as in a shell (default: the files below):
+#   PYTEST="test_modules.py -k 'reload or launch'" tools/sanitizers.sh thread FOLDER python
+# It takes some ten times as long as the plain tests do.
 set -euo pipefail
 
 kind=${1:-}
-case $kind in thread | address | undefined) ;; *) sed -n '4,13s/^# \?//p' "$0" >&2; exit 2 ;; esac
+case $kind in thread | address | undefined) ;; *) sed -n '4,15s/^# \?//p' "$0" >&2; exit 2 ;; esac
 [ -n "${2:-}" ] || { echo "which folder?" >&2; exit 2; }
 mkdir -p "$2"
 folder=$(cd "$2" && pwd)
@@ -38,19 +40,20 @@ python_suite() {
     meson install -C "$build" --destdir "$install" >/dev/null || return 1
     local site
     site=$(cd "$(find "$install" -type d -name ascend_cy -path '*-packages/*' | head -1)/.." && pwd)
-    local files="test_device_array.py test_streams_events.py test_process.py test_memory_pool.py test_layernorm_arguments.py
-        test_layernorm_numbers.py test_layernorm_properties.py test_dlpack.py test_cimport_consumer.py test_vector_add_matmul.py"
+    local files="test_streams_events.py test_futures.py test_modules.py test_pipeline.py test_memory_pool.py test_process.py
+        test_faults.py test_device_array.py test_array_machine.py test_dlpack.py test_cimport_consumer.py
+        test_vector_add_matmul.py test_layernorm_arguments.py test_layernorm_numbers.py test_layernorm_properties.py
+        test_layernorm_backward.py"
     # The debugger's allocator: each object of Python is a block of its own, so that what lies behind it is watched.
-    export PYTHONMALLOC=malloc PYTHONPATH=$site ASCEND_CY_TEST_SITE=$site
+    export PYTHONMALLOC=malloc PYTHONPATH=$site ASCEND_CY_TEST_SITE=$site ASCEND_CY_TEST_PATIENCE=10
     # Python ends with much alive, and so do compilers: leaks are judged by where they come from, afterwards.
     export ASAN_OPTIONS="detect_leaks=1:allocator_may_return_null=1:detect_odr_violation=0:quarantine_size_mb=64:log_path=$reports/asan"
     export LSAN_OPTIONS="exitcode=0:report_objects=0"
     export TSAN_OPTIONS="halt_on_error=0:exitcode=66:second_deadlock_stack=1:ignore_noninstrumented_modules=1:history_size=4"
     TSAN_OPTIONS="$TSAN_OPTIONS:log_path=$reports/tsan:suppressions=$root/tests/sanitizers/thread.supp"
     cd "$root/tests" # not the root, whose ascend_cy would be found first
-    # shellcheck disable=SC2086
-    LD_PRELOAD=$library python3 -m pytest -q -p no:cacheprovider ${PYTEST:-$files} || status=1
-    unset LD_PRELOAD
+    eval "set -- ${PYTEST:-$(echo $files)}"
+    LD_PRELOAD=$library python3 -m pytest -q -p no:cacheprovider "$@" || status=1
     case $kind in
         thread) # reports of processes whose exit code no test looks at count as well
             if grep -l 'WARNING: ThreadSanitizer' "$reports"/tsan.* 2>/dev/null; then status=1; fi ;;

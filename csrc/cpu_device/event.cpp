@@ -166,9 +166,9 @@ struct EventRecordTask final : Task {
         std::vector<EventWaitTask *> freed;
         {
             std::lock_guard<std::mutex> hold(event->lock);
-            if (UNLIKELY(lost || event->gone)) return Step::Done;
             if (ticket == 0) {
-                /* In the calling thread: asked for and done in one step. */
+                if (lost) return Step::Done;
+                /* In the calling thread: asked for and done in one step. No harm if the event is gone meanwhile. */
                 issue(*event, *where, &ticket);
                 stamp(*event);
             } else {

@@ -40,15 +40,15 @@ struct Event {
 
     std::mutex lock;
     /* ---- under the lock ---- */
-    bool gone = true;                   /* no reference is left */
     uint64_t issued = 0;                /* ticket of the newest record, 0: never recorded */
-    std::vector<uint64_t> outstanding;  /* tickets not yet done */
-    std::vector<EventWaitTask *> waiting;
-    uint64_t aborted = 0;               /* newest ticket that was dropped */
+    void *recorder = nullptr;           /* handle of the stream of the newest record */
     uint64_t timestamp_ns = 0;          /* of the newest record that is done */
     bool has_timestamp = false;
     bool was_reset = false;             /* since the newest record */
-    void *recorder = nullptr;           /* handle of the stream of the newest record */
+    bool gone = true;                   /* no reference is left */
+    std::vector<EventWaitTask *> waiting;
+    std::vector<uint64_t> outstanding;  /* tickets not yet done */
+    uint64_t aborted = 0;               /* newest ticket that was dropped */
 
     bool is_done(uint64_t ticket) const
     {

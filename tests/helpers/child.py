@@ -12,8 +12,10 @@ from pathlib import Path
 
 HELPERS = Path(__file__).resolve().parent
 
+# How much slower than usual programs run here, say under a sanitizer (tools/sanitizers.sh).
+PATIENCE = float(os.environ.get("ASCEND_CY_TEST_PATIENCE", "1"))
 # A bound that tells a hang from slowness on a busy machine, and says nothing about speed.
-HANG = 60
+HANG = 60 * PATIENCE
 
 
 def environment(extra: dict[str, str] | None = None) -> dict[str, str]:
