@@ -156,7 +156,12 @@ cdef extern from "ascend_cy/module.h" nogil:
     void ascend_cy_module_retain(ascend_cy_module_t *module) noexcept
     void ascend_cy_module_release(ascend_cy_module_t *module) noexcept
     int64_t ascend_cy_live_modules() noexcept
+    ctypedef struct ascend_cy_launches_t:
+        pass
     int ascend_cy_module_wait(ascend_cy_module_t *module, int32_t timeout_ms) noexcept
+    int ascend_cy_module_launches(ascend_cy_module_t *module, ascend_cy_launches_t **out) noexcept
+    int ascend_cy_launches_wait(ascend_cy_launches_t *launches, int32_t timeout_ms) noexcept
+    void ascend_cy_launches_release(ascend_cy_launches_t *launches) noexcept
     int ascend_cy_module_kernel(ascend_cy_module_t *module, const char *name, ascend_cy_kernel_t **out) noexcept
     int ascend_cy_kernel_param_count(ascend_cy_kernel_t *kernel, size_t *count) noexcept
     int ascend_cy_kernel_param(ascend_cy_kernel_t *kernel, size_t index, size_t *offset, size_t *size) noexcept

@@ -82,7 +82,9 @@ cdef class _Image:
 
     cdef ascend_cy_kernel_t *find(self, str name) except NULL:
         cdef ascend_cy_kernel_t *kernel = NULL
-        cdef bytes encoded = name.encode()
+        if "\0" in name:
+            raise ValueError(f"name must not have a NUL character, got {name!r}")
+        cdef bytes encoded = name.encode("utf-8", "surrogateescape")
         cdef const char *wanted = encoded
         cdef int code
         with nogil:
@@ -91,18 +93,37 @@ cdef class _Image:
         return kernel
 
     cdef int wait(self) except -1:
-        """Until the launches so far have passed; answers Ctrl-C."""
+        """Until the launches so far have passed, whatever comes after them; answers Ctrl-C."""
+        cdef ascend_cy_launches_t *launches = NULL
         cdef int code
-        while True:
+        with nogil:
+            code = ascend_cy_module_launches(self.handle, &launches)
+        check(code)
+        try:
+            while True:
+                with nogil:
+                    code = ascend_cy_launches_wait(launches, WAIT_SLICE_MS)
+                if code != ACL_STREAM_SYNC_TIMEOUT:
+                    return check(code)
+                with nogil:
+                    check_signals()
+        finally:
             with nogil:
-                code = ascend_cy_module_wait(self.handle, WAIT_SLICE_MS)
-            if code != ACL_STREAM_SYNC_TIMEOUT:
-                return check(code)
-            with nogil:
-                check_signals()
+                ascend_cy_launches_release(launches)
 
 
-_modules = weakref.WeakSet()
+cdef list alive(dict references):
+    """The live objects of a dict of weak references; other threads may add to it meanwhile."""
+    return [thing for thing in [reference() for reference in list(references.values())] if thing is not None]
+
+
+def remember(dict references, thing):
+    """Puts a weak reference into a dict, which it leaves by itself."""
+    key = id(thing)
+    references[key] = weakref.ref(thing, lambda gone: references.pop(key, None) if references.get(key) is gone else None)
+
+
+cdef dict _modules = {}  # weak references by id
 
 
 cdef class Module:
@@ -131,7 +152,7 @@ cdef class Module:
     cdef object called
     cdef dict signatures        # of kernels whose source is known
     cdef object made_by         # gives the content again: for reload()
-    cdef object kernels_made    # WeakSet of Kernel
+    cdef dict kernels_made      # weak references to Kernels by id
     cdef object lock
     cdef object __weakref__
 
@@ -203,24 +224,28 @@ cdef class Module:
             For a signature that cannot be, is missing, or is not that of the binary (where the binary tells it).
         """
         cdef Kernel kernel
-        cdef _Image image = self.loaded()
+        cdef _Image image
         if not isinstance(name, str):
             raise TypeError(f"name must be a string, got {type(name).__name__}")
-        if signature is None:
-            declarations = self.signatures.get(name)
-            if declarations is None:
-                known = f"; it has {', '.join(self.signatures)}" if self.signatures else ""
-                raise ValueError(f"signature must be given for kernel {name!r}: the module does not know it{known}")
-            parameters = _signature.from_source(declarations, told_layout(image.find(name)))
-        else:
-            parameters = _signature.parse(signature, layout)
-        kernel = new_kernel()
-        kernel.module = self
-        kernel.called = name
-        kernel.take(parameters)
-        kernel.resolve(image)
-        self.kernels_made.add(kernel)
-        return kernel
+        while True:
+            image = self.loaded()
+            signatures = self.signatures
+            if signature is None:
+                declarations = signatures.get(name)
+                if declarations is None:
+                    known = f"; it has {', '.join(signatures)}" if signatures else ""
+                    raise ValueError(f"signature must be given for kernel {name!r}: the module does not know it{known}")
+                parameters = _signature.from_source(declarations, told_layout(image.find(name)))
+            else:
+                parameters = _signature.parse(signature, layout)
+            kernel = new_kernel()
+            kernel.module = self
+            kernel.called = name
+            kernel.take(parameters)
+            kernel.resolve(image)
+            remember(self.kernels_made, kernel)
+            if self.image is image:  # from here on a reload sees the kernel
+                return kernel
 
     def reload(self, source=None, *, version=None, digest=None, warm=None):
         """Put another version in the place of this one, without stopping what runs.
@@ -260,6 +285,9 @@ cdef class Module:
         cdef _Image old, new
         cdef Module trial
         cdef Kernel kernel
+        cdef list unchecked
+        cdef dict checked = {}
+        check_text(version, "version")
         with self.lock:
             old = self.loaded()
             if source is None and old.path is None:
@@ -268,10 +296,19 @@ cdef class Module:
             check_digest(content, digest)
             new = _Image(content, self.called, version, path)
             trial = new_module(new, self.called, signatures, self.made_by)
-            for kernel in list(self.kernels_made):
-                kernel.check_same(new, signatures)
-            if warm is not None:
-                warm(trial)
+            while True:
+                unchecked = [kernel for kernel in alive(self.kernels_made) if id(kernel) not in checked]
+                for kernel in unchecked:
+                    kernel.check_same(new, signatures)
+                    checked[id(kernel)] = kernel  # alive until the switch: its id is not another's
+                if warm is not None:
+                    warm(trial)
+                    warm = None
+                    continue  # it may have made kernels, as may other threads
+                if not unchecked:
+                    break
+            if self.image is not old:
+                raise ValueError(f"the module {self.called} was unloaded during the reload")
             self.signatures = signatures
             self.image = new
             self.let_go(old)
@@ -290,7 +327,7 @@ cdef class Module:
     cdef int let_go(self, _Image image) except -1:
         """Kernels do not hold a binary that is no longer this module's."""
         cdef Kernel kernel
-        for kernel in list(self.kernels_made):
+        for kernel in alive(self.kernels_made):
             if kernel.image is image:
                 kernel.image = None
         return 0
@@ -323,9 +360,15 @@ cdef Module new_module(_Image image, str name, dict signatures, object made_by):
     module.called = name
     module.signatures = signatures
     module.made_by = made_by
-    module.kernels_made = weakref.WeakSet()
+    module.kernels_made = {}
     module.lock = threading.Lock()
     return module
+
+
+cdef int check_text(object value, str label) except -1:
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"{label} must be a string, got {type(value).__name__}")
+    return 0
 
 
 cdef int check_digest(bytes content, object digest) except -1:
@@ -353,14 +396,13 @@ def read_binary(source):
 def make_module(content, path, name, version, digest, signatures, made_by):
     """A registered Module of a binary's content."""
     cdef Module module
-    for value, label in ((name, "name"), (version, "version")):
-        if value is not None and not isinstance(value, str):
-            raise TypeError(f"{label} must be a string, got {type(value).__name__}")
+    check_text(name, "name")
+    check_text(version, "version")
     check_digest(content, digest)
     if name is None:
         name = os.path.splitext(os.path.basename(path))[0] if path is not None else "module"
     module = new_module(_Image(content, name, version, path), name, signatures, made_by)
-    _modules.add(module)
+    remember(_modules, module)
     return module
 
 
@@ -403,7 +445,14 @@ def modules():
     list of Module
         Ordered by name, then version.
     """
-    return sorted((module for module in _modules if not module.closed), key=lambda module: (module.name, module.version))
+    cdef Module module
+    cdef _Image image
+    found = []
+    for module in alive(_modules):
+        image = module.image
+        if image is not None:
+            found.append((module.called, image.version, len(found), module))
+    return [entry[3] for entry in sorted(found)]  # no negative index here: wraparound is off
 
 
 # ---- launches ----
@@ -438,9 +487,13 @@ cdef int pack_float(Argument *argument, str name, object value, char *place) exc
     cdef float single
     cdef uint32_t bits
     cdef uint16_t half
-    if isinstance(value, (bool, np.bool_, str, bytes)) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
+    if (isinstance(value, (bool, np.bool_, str, bytes)) or (isinstance(value, np.ndarray) and value.ndim != 0)
+            or not (hasattr(value, "__float__") or hasattr(value, "__index__"))):
         raise TypeError(f"{name} must be a number, got {type(value).__name__}")
-    wide = float(value)
+    try:
+        wide = float(value)
+    except OverflowError:
+        raise_range(argument, name, "a larger integer", "f" if argument.kind == FLOAT else "bf")
     if argument.size == 8:
         memcpy(place, &wide, 8)
         return 0
@@ -467,7 +520,7 @@ cdef int pack_float(Argument *argument, str name, object value, char *place) exc
 
 
 cdef int pack_bool(str name, object value, char *place) except -1:
-    if isinstance(value, (bool, np.bool_)) or value in (0, 1):
+    if isinstance(value, (bool, np.bool_)) or (isinstance(value, (int, np.integer)) and 0 <= value <= 1):
         place[0] = 1 if value else 0
         return 0
     raise TypeError(f"{name} must be a bool, got {type(value).__name__}")
@@ -475,14 +528,12 @@ cdef int pack_bool(str name, object value, char *place) except -1:
 
 cdef bytes plain_bytes(str name, object value):
     """The bytes of plain data: a structured scalar, an array, a buffer."""
-    if isinstance(value, (np.void, np.generic)):
-        return value.tobytes()
-    if isinstance(value, np.ndarray):
+    if isinstance(value, (np.generic, np.ndarray)):
         if value.dtype.hasobject:
-            raise TypeError(f"{name} must be plain data, got an array of objects")
+            raise TypeError(f"{name} must be plain data, got {value.dtype}")
         return value.tobytes()
     if PyObject_CheckBuffer(value):
-        return bytes(memoryview(value).cast("B") if memoryview(value).contiguous else memoryview(value).tobytes())
+        return memoryview(value).tobytes()
     raise TypeError(f"{name} must be bytes, a NumPy structured scalar or array, or a buffer, got {type(value).__name__}")
 
 
@@ -571,6 +622,8 @@ cdef class Kernel:
         """Find the kernel in a binary, and compare the layout where the binary tells it."""
         cdef ascend_cy_kernel_t *handle = image.find(self.called)
         self.compare(handle)
+        # An assignment gives the old value up before the new one is there, and giving an image up lets other threads run.
+        cdef _Image before = self.image
         self.handle = handle
         self.image = image
         return 0
@@ -695,6 +748,7 @@ cdef object launch_kernel(Kernel kernel, object blocks, object stream, tuple arg
     cdef int used = 0
     cdef int pieces = 0
     cdef int code, i
+    cdef bint under_way = False
     cdef list kept = []
     cdef list read_only = []
     cdef list written = []
@@ -739,7 +793,9 @@ cdef object launch_kernel(Kernel kernel, object blocks, object stream, tuple arg
                 continue
             if len(data) == 0:
                 raise ValueError(f"{kernel.names[i]} must not be empty")
-            end = (end + 7) & ~<size_t>7
+            while end % 8:
+                block[end] = 0
+                end += 1
             if end + len(data) > MOST_BYTES:
                 raise ValueError(f"{kernel.names[i]} must fit the argument block of {MOST_BYTES} bytes, got {len(data)}")
             memcpy(block + end, <const char *>data, len(data))
@@ -763,9 +819,14 @@ cdef object launch_kernel(Kernel kernel, object blocks, object stream, tuple arg
         code = ascend_cy_buffers_order(buffers, reads, used, box)
         if code == 0:
             code = ascend_cy_kernel_launch(handle, grid, block, kernel.params_size, end, inline_data, pieces, box)
+            under_way = code == 0
         if code == 0:
             code = ascend_cy_buffers_record(buffers, reads, used, box)
         let_go(buffers, used)
+    if kept and under_way:
+        try:
+            keep_until_passed(box, kept)
+        finally:
+            check(code)
+        return None
     check(code)
-    if kept:
-        keep_until_passed(box, kept)

@@ -146,8 +146,9 @@ def parse_one(text: str, index: int) -> Parameter:
             raise ValueError(f"parameter {index} of the signature: a struct's size is a multiple of its alignment, a power "
                              f"of two; got {text!r}")
         return Parameter(struct[4] or f"arg{index}", f"struct[{size}, {alignment}]", STRUCT, size, alignment)
-    tokens = words.split()
-    read_only = "const" in tokens
+    tokens = re.sub(r"\b(?:std|AscendC)::", "", words).split()
+    # A const behind the star is the pointer's own.
+    read_only = "const" in (tokens[: tokens.index("*")] if "*" in tokens else tokens)
     tokens = [token for token in tokens if token not in ("const", "__gm__", "volatile", "__restrict__", "__restrict")]
     name = f"arg{index}"
     if "*" in tokens or (tokens and tokens[0] in ("ptr", "GM_ADDR")):
