@@ -41,6 +41,7 @@ COMMANDS = (
     ),
     Command("layernorm", "normalize the last axis of a .npy file of any size", "ascend_cy._cli_layernorm"),
     Command("info", "what device work runs on here, and why", "ascend_cy._cli_info"),
+    Command("doctor", "what works here, what does not, and what to do about it", "ascend_cy._cli_doctor"),
     Command("config", "where the C headers and the libraries are", "ascend_cy._cli_config"),
     Command(
         "build-kernels",
