@@ -1,5 +1,6 @@
 # Device arrays for other people's Cython code. Pointers are void *, so no C header is needed.
-# Fields and methods are append-only: old consumers index them by position.
+# Methods are append-only, and new fields take the place of the first reserved ones: old consumers index both by position, and
+# are warned by Cython where the size of a class changes.
 
 from ascend_cy._stream cimport Stream
 
@@ -21,6 +22,7 @@ cdef class DeviceArray:
     cdef object __weakref__
     cdef Py_ssize_t *steps        # strides in elements, made when DLPack's table asks for them
     cdef void *home               # the host library's stream that the buffer belongs to, borrowed from it
+    cdef void *reserved[4]
 
     cdef Py_ssize_t nbytes_(self) noexcept nogil
 

@@ -1,10 +1,12 @@
 # Streams and events for other people's Cython code. Handles are void *, so no C header is needed.
-# Fields and methods are append-only (see docs/cimport.md): old consumers index them by position.
+# Old consumers index fields by position, and are warned by Cython where the size of a class changes: a new field takes the
+# place of the first reserved ones, and a class without methods gets none (they would put a table before the fields).
 
 
 cdef class Stream:
     cdef void *box                # the host library's shared stream; NULL once closed
     cdef object __weakref__
+    cdef void *reserved[4]
     cdef void *last_handle        # what the stream was before close(), for its hash
     cdef int last_device
 
@@ -14,6 +16,7 @@ cdef class Event:
     cdef object __weakref__
     cdef int users                # calls under way without the GIL
     cdef void *parked             # closed during such a call, which gives it back
+    cdef void *reserved[4]
 
 
 # The aclrtStream behind `stream` (None: the thread's current stream); NULL is the default stream, so errors

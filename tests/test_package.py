@@ -422,11 +422,12 @@ def surface() -> dict[str, list[str]]:
                 function = re.match(r"cdef [^(]*?(\w+)\(", line)
                 if function and function[1] in exported:
                     found.setdefault("functions", []).append(line)
+    found["sizes"] = [f"{kind.__name__} {kind.__basicsize__}" for kind in (ascend_cy.DeviceArray, ascend_cy.Stream, ascend_cy.Event)]
     return found
 
 
 def test_the_binary_interface_only_grows():
-    """Old consumers index fields and methods by position, and compare signatures of functions at import.
+    """Old consumers index fields and methods by position, and compare signatures of functions and sizes of classes at import.
 
     After an intended incompatible change: count ABI_VERSION up, and record the surface again (run this file as a script).
     """
@@ -444,7 +445,67 @@ def test_the_binary_interface_only_grows():
         pytest.fail("ABI_VERSION changed: record the surface again")
     for owner, lines in recorded.items():
         if owner.startswith("class "):
-            assert now.get(owner, [])[: len(lines)] == lines, f"{owner}: fields and methods may only be added at the end"
+            (was_fields, was_methods), (fields, methods) = parts_of(lines), parts_of(now.get(owner, []))
+            # Cython warns old consumers where the size of a class changes, and indexes fields by position.
+            assert len(fields) == len(was_fields), f"{owner}: its size changed; new fields take the place of reserved ones"
+            changed = [(was, field) for was, field in zip(was_fields, fields, strict=True) if was not in (field, RESERVED)]
+            assert not changed, f"{owner}: fields moved or changed: {changed}"
+            assert methods[: len(was_methods)] == was_methods, f"{owner}: methods may only be added at the end"
+            # The first method would put a table's address before the fields.
+            assert was_methods or not methods, f"{owner}: had no methods, and cannot get one"
+        else:
+            assert not set(lines) - set(now.get(owner, [])), f"{owner}: gone or changed"
+
+
+RESERVED = "cdef void *reserved"
+
+
+def parts_of(lines: list[str]) -> tuple[list[str], list[str]]:
+    """Fields, with as many reserved ones as there are, and methods."""
+    fields, methods = [], []
+    for line in lines:
+        spare = re.fullmatch(re.escape(RESERVED) + r"\[(\d+)\]", line)
+        if spare:
+            fields += [RESERVED] * int(spare[1])
+        else:
+            (methods if "(" in line else fields).append(line)
+    return fields, methods
+
+
+C_SURFACE = SURFACE.with_name("c_surface.txt")
+
+
+def c_surface() -> dict[str, list[str]]:
+    """What C programs are compiled against, AscendCL apart: functions, and structures with their fields in order."""
+    found: dict[str, list[str]] = {}
+    for path in sorted((PACKAGE / "include/ascend_cy").glob("*.h")):
+        text = re.sub(r"/\*.*?\*/", " ", path.read_text(), flags=re.DOTALL)
+        if path.name.startswith("acl"):
+            continue  # AscendCL: tests/test_abi_headers.py
+        functions = re.findall(r"ASCEND_CY_API\s+([^;{]+);", text)
+        if functions:
+            found[f"functions of {path.name}"] = [" ".join(declaration.split()) for declaration in functions]
+        for name, body in re.findall(r"typedef struct (\w+) \{(.*?)\n\}", text, flags=re.DOTALL):
+            found[f"struct {name}"] = [" ".join(field.split()) for field in body.split(";") if field.strip()]
+    return found
+
+
+def test_the_c_interface_only_grows():
+    """Functions keep their signatures, and structures their fields.
+
+    After an intended incompatible change: count ASCEND_CY_ABI_VERSION up, and record the surface again (run this file).
+    """
+    recorded: dict[str, list[str]] = {}
+    for line in C_SURFACE.read_text().splitlines():
+        if line.startswith("["):
+            owner = recorded.setdefault(line[1:-1], [])
+        elif line.strip() and not line.startswith("#"):
+            owner.append(line)
+    now = c_surface()
+    assert any(name.startswith("struct") for name in recorded) and any(name.startswith("functions") for name in recorded)
+    for owner, lines in recorded.items():
+        if owner.startswith("struct"):
+            assert now.get(owner) == lines, f"{owner}: callers have its size and fields compiled in"
         else:
             assert not set(lines) - set(now.get(owner, [])), f"{owner}: gone or changed"
 
@@ -578,6 +639,10 @@ def record_surface() -> None:
     for owner, declarations in surface().items():
         lines += [f"[{owner}]", *declarations, ""]
     SURFACE.write_text("\n".join(lines))
+    lines = ["# Made by running tests/test_package.py as a script: what C programs were compiled against."]
+    for owner, declarations in c_surface().items():
+        lines += [f"[{owner}]", *declarations, ""]
+    C_SURFACE.write_text("\n".join(lines))
 
 
 if __name__ == "__main__":

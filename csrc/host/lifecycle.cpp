@@ -143,6 +143,8 @@ const ascend_cy_acl_table *ascend_cy_acl_get_table(void)
     return &device_table;
 }
 
+int ascend_cy_abi_version(void) { return ASCEND_CY_ABI_VERSION; }
+
 int ascend_cy_is_forked_child(void) { return forked_child.load(std::memory_order_relaxed) ? 1 : 0; }
 
 void ascend_cy_shutdown(void)

@@ -22,6 +22,8 @@ extern "C" {
 
 /* Grows with every incompatible change of anything in these headers. */
 #define ASCEND_CY_ABI_VERSION 1
+/* The number of the library in the process. Others compare it through ascend_cy_misfit() (symbol.h). */
+ASCEND_CY_API int ascend_cy_abi_version(void);
 
 /* ---- device ---- */
 
