@@ -8,7 +8,13 @@ from __future__ import annotations
 
 import os as _os
 
-from ascend_cy._build_info import version as __version__
+try:
+    from ascend_cy._build_info import version as __version__
+except ModuleNotFoundError:  # the build writes it
+    raise ImportError(
+        f"{_os.path.dirname(_os.path.abspath(__file__))} is the package's sources, not an installed package: run "
+        "`pip install .` in the folder above it, and start Python in another folder (or with PYTHONSAFEPATH=1)"
+    ) from None
 from ascend_cy._compile import compile  # noqa: A004
 from ascend_cy._core import (
     Device,
