@@ -9,12 +9,16 @@ import sys
 from pathlib import Path
 
 import ascend_cy
+import downstream
 import embedded
 import numpy as np
 import pytest
+from ascend_cy.cli import COMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+# Those that a page names as files are run by the test of that page's steps.
+BLOCK = re.compile(r"(?<!-->\n)^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+STEP = re.compile(r"^<!-- (file: (\S+)|run) -->\n```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SNIPPETS = [
     pytest.param(block, id=f"{page.name}-{number}")
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -73,6 +77,42 @@ def test_cython_snippets(cython_snippets):
 
 def test_there_are_snippets():
     assert sum(snippet.id.startswith("README") for snippet in SNIPPETS) >= 7
+
+
+def test_the_cimport_tutorial_works_as_written(tmp_path):
+    """Its files are written, and its commands are run in their order."""
+    downstream.needs("Cython", "setuptools")
+    ran = 0
+    env = downstream.environment(tmp_path)
+    for kind, name, text in STEP.findall((ROOT / "docs/cimport.md").read_text()):
+        if name:
+            (tmp_path / name).write_text(text)
+        else:
+            downstream.command(["sh", "-e", "-c", text], tmp_path, env)
+            ran += 1
+    assert ran == 2
+
+
+def test_commands_that_the_pages_show_exist():
+    known = {command.name for command in COMMANDS}
+    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        shown = set(re.findall(r"(?:^|`|&& )ascend-cy ([a-z][a-z-]*)", page.read_text(), re.MULTILINE))
+        assert shown <= known, f"{page.name} shows {shown - known}"
+
+
+def test_the_pages_build_without_a_warning(tmp_path):
+    for module in ("sphinx", "myst_parser"):
+        if importlib.util.find_spec(module) is None:
+            pytest.skip(f"{module} is not installed")
+    site = tmp_path / "site"
+    done = subprocess.run([sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "-d", str(tmp_path / "work"),
+                           str(ROOT / "docs"), str(site)], cwd=tmp_path, capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0, done.stdout + done.stderr
+    pages = {path.stem for path in (ROOT / "docs").glob("*.md")} | {"index", "api"}
+    assert {path.stem for path in site.glob("*.html")} >= pages
+    reference = (site / "api.html").read_text()
+    for name in ascend_cy.__all__:
+        assert name == "__version__" or f'id="ascend_cy.{name}"' in reference, f"{name} is not in the reference"
 
 
 def examples():
