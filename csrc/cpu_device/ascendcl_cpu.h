@@ -28,7 +28,7 @@ ASCENDCL_CPU_API uint32_t ascendcl_cpu_get_workers(void);
 /* Replaces all rules; NULL or "" removes them. `spec` has the syntax of the variable ASCENDCL_CPU_FAULT: rules
  * separated by ';', each a list of key=value separated by ',':
  *
- *   call=NAME      fails AscendCL calls of this name; * is every call that returns an aclError
+ *   call=NAME      fails AscendCL calls of this name (of a function that there is); * is every call that returns an aclError
  *   kernel=NAME    fails launches of this kernel when they run; * is every kernel (code default 507015)
  *   device=lost    from the chosen call on, every call fails with 507010 until the rules are replaced
  *   code=N         the error to return (default 507899 for calls)

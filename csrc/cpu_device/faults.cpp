@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "faults.h"
 
+#include <dlfcn.h>
 #include <time.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -69,8 +71,22 @@ Faults &faults = *new Faults;
 bool parse_number(const std::string &text, uint64_t *value)
 {
     char *end;
+    errno = 0;
     *value = strtoull(text.c_str(), &end, 10);
-    return !text.empty() && text[0] != '-' && *end == '\0';
+    return !text.empty() && text[0] != '-' && *end == '\0' && errno == 0;
+}
+
+/* A rule for a function that nobody can call would never show that its name is wrong. */
+bool is_function(const std::string &name)
+{
+    if (name == "*") return true;
+    Dl_info self;
+    if (name.compare(0, 3, "acl") != 0 || dladdr(reinterpret_cast<void *>(&ascendcl_cpu_set_faults), &self) == 0) return false;
+    void *library = dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) return true; /* linked in another way: nothing to compare with */
+    bool known = dlsym(library, name.c_str()) != nullptr;
+    dlclose(library);
+    return known;
 }
 
 bool parse_time(const std::string &text, uint64_t *ns)
@@ -105,9 +121,10 @@ bool parse_rule(const std::string &text, Rule *rule, std::string *problem)
         if (key == "call" || key == "kernel") {
             rule->what = key == "call" ? Rule::Call : Rule::Kernel;
             rule->name = value;
+            good = good && !has_subject && (key == "kernel" || is_function(value));
             has_subject = true;
         } else if (key == "device") {
-            good = value == "lost";
+            good = value == "lost" && !has_subject;
             rule->what = Rule::DeviceLost;
             rule->name = "*";
             rule->code = ACL_ERROR_RT_LOST_HEARTBEAT;
@@ -121,7 +138,7 @@ bool parse_rule(const std::string &text, Rule *rule, std::string *problem)
         } else if (key == "times") {
             has_times = true;
             if (value == "always") rule->times = without_end;
-            else good = parse_number(value, &rule->times);
+            else good = parse_number(value, &rule->times) && rule->times > 0;
         } else if (key == "probability") {
             char *stop;
             rule->probability = strtod(value.c_str(), &stop);
@@ -133,6 +150,7 @@ bool parse_rule(const std::string &text, Rule *rule, std::string *problem)
         } else if (key == "delay") {
             good = parse_time(value, &rule->delay_ns);
         } else if (key == "skip") {
+            good = is_function(value);
             rule->skip.push_back(value);
         } else {
             *problem = format("made of call=, kernel=, device=lost, code=, at=, times=, probability=, seed=, delay= and skip=, "

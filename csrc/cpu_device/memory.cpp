@@ -200,6 +200,9 @@ aclError check_range(const void *address, size_t bytes, const char *what, Alloca
 {
     if (!find_allocation(address, found)) {
         *found = Allocation();
+        if (UNLIKELY(g_reserved.load(std::memory_order_relaxed) != 0) && in_reserved(address, bytes)) {
+            return fail(ACL_ERROR_RT_PARAM_INVALID, "%s %p lies in reserved addresses to which no memory is mapped", what, address);
+        }
         return ACL_SUCCESS;
     }
     size_t behind = found->base + found->extent - reinterpret_cast<uintptr_t>(address);

@@ -115,6 +115,7 @@ aclError reserve(void **vir_ptr, size_t size, size_t alignment, void *expect_ptr
     uintptr_t base = margin != 0 ? round_up(reinterpret_cast<uintptr_t>(start), step) : reinterpret_cast<uintptr_t>(start);
     std::lock_guard<std::mutex> hold(vmm_lock);
     reserved[base] = {length, start, length + margin};
+    g_reserved.fetch_add(1);
     *vir_ptr = reinterpret_cast<void *>(base);
     track(*vir_ptr, "range of reserved addresses", creator);
     return ACL_SUCCESS;
@@ -163,6 +164,17 @@ aclError map_physical(void *vir_ptr, size_t size, size_t offset, aclrtDrvMemHand
 
 } // namespace
 
+std::atomic<uint32_t> g_reserved{0};
+
+bool in_reserved(const void *address, size_t bytes)
+{
+    uintptr_t begin = reinterpret_cast<uintptr_t>(address);
+    std::lock_guard<std::mutex> hold(vmm_lock);
+    auto next = reserved.upper_bound(begin);
+    if (next != reserved.end() && next->first - begin < bytes) return true;
+    return next != reserved.begin() && begin - std::prev(next)->first < std::prev(next)->second.size;
+}
+
 void log_live_physical()
 {
     handles<PhysicalMemory>().for_each_live([](PhysicalMemory *memory) {
@@ -202,6 +214,7 @@ aclError aclrtReleaseMemAddress(void *vir_ptr)
     munmap(found->second.mapping, found->second.mapping_size);
     untrack(vir_ptr);
     reserved.erase(found);
+    g_reserved.fetch_sub(1);
     return ACL_SUCCESS;
 }
 

@@ -64,8 +64,9 @@ static void calls(void)
     FAILS(507010, aclrtMalloc(&p, 64, ACL_MEM_MALLOC_HUGE_FIRST));
     CHECK(ascendcl_cpu_set_faults("") == 0);
     OK(aclrtGetDevice(&device));
-    static const char *const bad[] = {"call", "nonsense=1", "code=5", "call=x,at=0", "call=x,probability=2", "call=x,delay=5",
-                                      "call=x,times=-1", "device=found", "kernel="};
+    static const char *const bad[] = {"call", "nonsense=1", "code=5", "call=aclrtMalloc,at=0", "call=aclrtMalloc,probability=2", "call=aclrtMalloc,delay=5",
+                                      "call=aclrtMalloc,times=-1", "device=found", "kernel=", "call=aclrtNoSuch", "call=malloc", "call=aclrtMalloc,kernel=x",
+                                      "call=aclrtMalloc,times=0", "call=*,skip=nothing", "call=*,at=99999999999999999999"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
         CHECK(ascendcl_cpu_set_faults(bad[i]) == 100000);
         CHECK(strstr(check_message(), bad[i]) != NULL);

@@ -359,6 +359,10 @@ static void virtual_memory(void)
     OK(aclrtMapMem(second, granule, 0, memory, 0)); /* the same bytes again */
     FAILS(107000, aclrtReleaseMemAddress(address));
     OK(aclrtMemset((char *)address + granule, granule, 5, granule));
+    /* no memory is mapped in front of it and behind it */
+    FAILS(107000, aclrtMemset((char *)address + 2 * granule, granule, 5, granule));
+    FAILS(107000, aclrtMemcpy(&access, sizeof access, address, sizeof access, ACL_MEMCPY_DEVICE_TO_HOST));
+    FAILS(107000, aclrtMemsetAsync((char *)address + 64, 64, 0, 64, NULL));
     CHECK(((char *)second)[granule - 1] == 5);
     OK(aclrtMemGetAccess(second, &prop.location, &access));
     CHECK(access == ACL_RT_MEM_ACCESS_FLAGS_READWRITE);
