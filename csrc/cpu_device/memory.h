@@ -38,12 +38,12 @@ struct Allocation {
     bool on_device() const { return kind != MemoryKind::Pinned && kind != MemoryKind::Registered && kind != MemoryKind::None; }
 };
 
-/* The allocation around an address. Cheap when asked again about the same one. */
 /* Number of stretches of reserved addresses (aclrtReserveMemAddress), and whether one of them has these bytes, or some of
  * them. Where nothing is mapped there, whoever touches them is killed. */
 extern std::atomic<uint32_t> g_reserved;
 bool in_reserved(const void *address, size_t bytes);
 
+/* The allocation around an address. Cheap when asked again about the same one. */
 bool find_allocation(const void *address, Allocation *found);
 
 /* Memory of a device: charged against its size. Reports 207001. */
