@@ -327,7 +327,7 @@ def matmul(a, b, *, out=None, stream=None):
     ValueError
         For shapes that do not fit, a closed array or stream, a read-only or overlapping ``out``.
     DeviceMemoryError, AclError
-        If the device fails, or has no matmul kernel (the embedded device under `sim` has none so far).
+        If the device fails, or has no matmul kernel.
 
     Notes
     -----

@@ -363,13 +363,13 @@ def test_vector_add(operators, name, size):
 
 @pytest.mark.parametrize("name", ["float32", "float16", "bfloat16"])
 def test_matmul(operators, name):
-    if embedded.kind() == "sim":
-        pytest.skip("there is no matmul kernel for sim")
     call = {"float32": operators.product_float, "float16": operators.product_half,
             "bfloat16": operators.product_brain}[name]
     for m, k, n in ((1, 1, 1), (7, 5, 3), (65, 130, 67), (3, 0, 4), (0, 4, 3)):
         a, b = two((m, k), name)[0], two((k, n), name, 1)[0]
-        for left, right in ((a, b), (np.asfortranarray(a), b), (a[::-1], b[:, ::-1]), (a, np.repeat(b, 2, axis=1)[:, ::2])):
+        strided = ((np.asfortranarray(a), b), (a[::-1], b[:, ::-1]), (a, np.repeat(b, 2, axis=1)[:, ::2]))
+        # A device with memory of its own takes views of host memory as they are, contiguous.
+        for left, right in ((a, b), *(() if embedded.kind() == "sim" else strided)):
             out = np.full((m, n), 7, a.dtype)
             by_bits(call, left, right, out)
             assert bits(out) == bits(ascend_cy.matmul(left, right))

@@ -172,7 +172,7 @@ def test_the_command_as_users_call_it(tmp_path):
     assert (made.returncode, made.stderr) == (0, "")
     for family in ("ascend910b", "ascend910_93"):
         names = {p.name for p in (tmp_path / "cache/kernels" / family).iterdir()}
-        assert {"layernorm.o", "layernorm_backward.o", "vector_add.o"} == names
+        assert {"layernorm.o", "layernorm_backward.o", "matmul.o", "vector_add.o"} == names
     for line in cann.calls()[::2]:  # compiler and linker take turns
         assert line[0] == "bisheng" and Path(line[line.index("asc") + 1]).is_file()
     nothing = call("--cann", str(tmp_path / "empty"))
@@ -217,7 +217,7 @@ class TestMesonOptions:
         done = self.setup(build, f"-Dcann={cann}", f"-Dcann_root={stand_in.root}", "-Dnpu_families=ascend910b,ascend910_93")
         assert done.returncode == 0, done.stdout + done.stderr
         assert re.search(r"NPU kernels\s*: ascend910b, ascend910_93", done.stdout)
-        operators = ("layernorm", "layernorm_backward", "vector_add")
+        operators = ("layernorm", "layernorm_backward", "matmul", "vector_add")
         files = [f"csrc/ascendc/npu/{family}/{op}.o" for family in ("ascend910b", "ascend910_93") for op in operators]
         subprocess.run(["ninja", "-C", str(build), *files], check=True, capture_output=True)
         assert all((build / f).read_text() == "made by ld.lld" for f in files)

@@ -9,8 +9,6 @@ from layernorm_strategies import seeds, strided, upload
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
 FLOATS = [np.float32, np.float16, ml_dtypes.bfloat16]
-SIM = ascend_cy.device_info()["kind"] == "sim"
-matmul_here = pytest.mark.skipif(SIM, reason="there is no matmul kernel for sim")
 
 
 def values(shape, dtype, seed=0, offset=1.0):
@@ -123,7 +121,6 @@ def test_any_sum(data, dtype, where):
 # ---- matmul ----
 
 
-@matmul_here
 @pytest.mark.parametrize("where", ["host", "device"])
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize(
@@ -154,7 +151,6 @@ def test_product(where, dtype, left, right):
     assert np.all(np.abs(y.astype("f8") - reference) <= bound)
 
 
-@matmul_here
 @given(st.data(), st.sampled_from(FLOATS), places)
 def test_any_product(data, dtype, where):
     """Against float64 at any shape, strides and values; what is no number stays in its row and column."""
@@ -184,7 +180,6 @@ def test_any_product(data, dtype, where):
         assert not np.isfinite(y.astype("f8")[~fine]).any()
 
 
-@matmul_here
 @pytest.mark.parametrize("where", ["host", "device"])
 def test_transposed_sliced_and_reversed_operands(where):
     a, b = values((40, 30), "f4", 1), values((50, 40), "f4", 2)
@@ -197,7 +192,6 @@ def test_transposed_sliced_and_reversed_operands(where):
         np.testing.assert_allclose(host(ascend_cy.matmul(left, right)), le.astype("f8") @ ri.astype("f8"), rtol=1e-4, atol=1e-4)
 
 
-@matmul_here
 def test_what_out_held_does_not_matter():
     a, b = values((9, 4), "f4", 1), values((4, 6), "f4", 2)
     out = np.full((9, 6), np.nan, "f4")
@@ -209,7 +203,6 @@ def test_what_out_held_does_not_matter():
     assert np.isnan(wide[:, 1::2]).all()
 
 
-@matmul_here
 def test_no_inner_axis_gives_zeros_and_nan_stays_in_its_row():
     np.testing.assert_array_equal(ascend_cy.matmul(np.zeros((2, 0), "f4"), np.zeros((0, 3), "f4")), np.zeros((2, 3), "f4"))
     a = values((4, 5), "f4")

@@ -120,4 +120,28 @@ static inline uint32_t matmul_cpu_tiling(int64_t cores, MatmulArgs *args) {
     return (uint32_t)matmul_ceil_div(tiles, per_block);
 }
 
+// ---- npu and sim --------------------------------------------------------------------------------------------------
+// One step on chip. a and b in their type and as float, b once more with its axes exchanged, two tiles of sums, and the
+// tile of c: below 160 KiB of the 192 for float32.
+#define MATMUL_NPU_TILE_M 32
+#define MATMUL_NPU_TILE_N 128
+#define MATMUL_NPU_TILE_K 64
+
+// Fills tile_m, tile_n, tile_k and tiles_per_block for the Ascend C kernels, from batch, m and n, and returns the number of
+// blocks to launch: 0 where c has no elements, never more than `vector_cores` or 65535. Tiles come from the shape alone.
+static inline uint32_t matmul_npu_tiling(int64_t vector_cores, MatmulArgs *args) {
+    args->tile_m = MATMUL_NPU_TILE_M;
+    args->tile_n = MATMUL_NPU_TILE_N;
+    args->tile_k = MATMUL_NPU_TILE_K;
+    args->tiles_per_block = 1;
+    if (args->batch <= 0 || args->m <= 0 || args->n <= 0) return 0;
+    if (vector_cores < 1) vector_cores = 1;
+    if (vector_cores > 65535) vector_cores = 65535;
+    const int64_t tiles = matmul_tiles(args);
+    args->tiles_per_block = matmul_ceil_div(tiles, vector_cores);
+    return (uint32_t)matmul_ceil_div(tiles, args->tiles_per_block);
+}
+
+#define MATMUL_HAS_NPU_TILING 1
+
 #endif // ASCEND_CY_MATMUL_TILING_H

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -59,6 +60,17 @@ def finish(process: subprocess.Popen, timeout: float = HANG) -> tuple[int, str, 
 
 def run(code: str, cwd: Path, *, env=None, args=(), timeout: float = HANG, **kwargs) -> tuple[int, str, str]:
     return finish(start(code, cwd, env=env, args=args, **kwargs), timeout)
+
+
+def package_without(folder: Path, *files: str) -> str:
+    """A copy of the installed package in `folder` that lacks `files`: PYTHONPATH for a child."""
+    import ascend_cy
+
+    package = folder / "without" / "ascend_cy"
+    shutil.copytree(Path(ascend_cy.__file__).parent, package)
+    for file in files:
+        (package / file).unlink()
+    return str(package.parent)
 
 
 def check(code: str, cwd: Path, *, env=None, args=(), timeout: float = HANG, **kwargs) -> str:
