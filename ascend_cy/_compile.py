@@ -31,6 +31,13 @@ TARGETS = ("sim", "cpu", *_npu_build.FAMILIES)
 CPU_FLAGS = ["-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off"]
 CPU_LINK_FLAGS = ["-shared", "-pthread", "-Wl,-Bsymbolic"]
 
+# Variables that tell compilers where to look, or what to do.
+COMPILER_VARIABLES = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "GCC_EXEC_PREFIX", "COMPILER_PATH", "LIBRARY_PATH",
+                      "CCC_OVERRIDE_OPTIONS", "SOURCE_DATE_EPOCH")
+# Options that name a place, perhaps from the current folder; and those that take the machine as it is.
+NAMES_A_PLACE = re.compile(r"-[ILB]|-i(?:nclude|system|quote|dirafter|macros)|@|--sysroot|[^-]")
+OF_THIS_CPU = re.compile(r"-m(?:arch|cpu|tune)=native")
+
 #: What messages call source code that is in no file.
 NO_FILE = "<source>"
 
@@ -66,7 +73,8 @@ def compile(source, *, target=None, options=(), include_dirs=(), name=None, vers
         If the compiler is missing or refuses the source, or the source has no kernel. Its message has the compiler's
         errors, with the lines of the source.
     OSError
-        If a file cannot be read, or the cache cannot be written.
+        If a file cannot be read, or others may write to the cache's folder. Where the cache cannot be written, a RuntimeWarning
+        says so and the kernel is compiled all the same.
     TypeError, ValueError
         For arguments that cannot be.
     AclError
@@ -129,7 +137,7 @@ def default_target(text: str) -> str:
     if kind == "npu":
         soc = Device().name.lower()
         for family in _npu_build.FAMILIES:
-            if soc.startswith(family):
+            if re.match(family + r"\d", soc):  # plain Ascend910B is of an older family
                 return family
         raise CompileError(f"kernels are compiled for {', '.join(_npu_build.FAMILIES)}; not for this device's {soc}")
     return "sim" if re.search(r"\b__global__\b", _kernel_entries.strip_comments(text)) else "cpu"
@@ -165,6 +173,9 @@ class Build:
             "compiler": self.compiler_identity(),
             "package": [package_version, package_identity()],
             "machine": platform.machine(),
+            "variables": {name: os.environ[name] for name in COMPILER_VARIABLES if name in os.environ},
+            "folder": os.getcwd() if any(map(NAMES_A_PLACE.match, self.request.options)) else None,
+            "cpu": cpu_identity() if any(map(OF_THIS_CPU.match, [*self.request.options, *self.request.compiler])) else None,
         }
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:40]
 
@@ -197,7 +208,22 @@ class Build:
             else:
                 self.compile_npu(work, source, output)
             files = [path for path in dependencies(work) if not path.startswith(folder + "/")]
-            return _cache.Made(output.read_bytes(), files, {"signatures": signatures})
+            try:
+                content = output.read_bytes()
+            except FileNotFoundError:
+                raise CompileError(f"{self.path or NO_FILE}: the compiler for {self.target} wrote nothing") from None
+            return _cache.Made(content, files, {"signatures": signatures}, self.absent(files))
+
+    def absent(self, files: list[str]) -> tuple[str, ...]:
+        """Files that would have been included in the place of `files`: the same names in folders that come first."""
+        own = [] if self.path is None else [os.path.dirname(self.path)]
+        folders = [*own, *self.request.include_dirs, str(INCLUDE / "ascendc" / "include"), str(INCLUDE)]
+        found = set()
+        for file in files:
+            for i, folder in enumerate(folders):
+                if file.startswith(folder + "/"):
+                    found.update(os.path.join(earlier, os.path.relpath(file, folder)) for earlier in folders[:i])
+        return tuple(sorted(path for path in found if not os.path.lexists(path)))
 
     def signatures(self, source: Path) -> dict[str, list[str]]:
         """What the kernels of an Ascend C source take, by name."""
@@ -214,10 +240,10 @@ class Build:
             entries,
             work / "kernel.o",
             INCLUDE,
-            compiler=self.request.compiler[0],
             extra_include_dirs=[*self.request.include_dirs, source.parent],
-            extra_flags=[*self.request.compiler[1:], *self.request.options, "-MD", "-MF", str(work / "kernel.d")],
+            extra_flags=[*self.request.options, "-MD", "-MF", str(work / "kernel.d")],
         )
+        command[:1] = self.request.compiler  # the compiler may be several words: ccache g++
         runtime = [path for path in command if path.endswith(".cpp") and path != str(entries)]
         compile_line = [part for part in command if part not in runtime and part not in _kernel_entries.SIM_LINK_FLAGS]
         self.call([*compile_line, "-c"], work)
@@ -249,7 +275,7 @@ class Build:
         if self.path is None:
             log = log.replace(f"{work}/source.cpp", NO_FILE)
         lines = [line for line in log.splitlines() if f"{work}/entries.cpp" not in line or "error" in line]
-        return "\n".join(lines).strip()
+        return "\n".join(lines).replace(f"{work}/entries.cpp", "<table of its kernels>").strip()
 
 
 def run_compiler(command: Sequence[str], work: Path) -> subprocess.CompletedProcess[str]:
@@ -281,15 +307,32 @@ def package_identity() -> str:
     return state.hexdigest()
 
 
-@functools.lru_cache(maxsize=None)
 def host_compiler(command: tuple[str, ...]) -> tuple[str, str]:
     """(path, what it says of itself)."""
     path = shutil.which(command[0])
     if path is None:
         raise CompileError(f"no C++ compiler: {command[0]} is not there; install one, or name it with CXX")
+    status = os.stat(path)
+    # Run under the name it has: some programs go by that.
+    return os.path.realpath(path), says_of_itself((path, *command[1:]), status.st_mtime_ns, status.st_size)
+
+
+@functools.lru_cache(maxsize=None)
+def says_of_itself(command: tuple[str, ...], changed: int, size: int) -> str:
+    """The compiler's version; asked again when the program is another one."""
     with tempfile.TemporaryDirectory(prefix="ascend_cy-") as work:
-        result = run_compiler([path, *command[1:], "--version"], Path(work))
-    return os.path.realpath(path), result.stdout
+        return run_compiler([*command, "--version"], Path(work)).stdout
+
+
+@functools.lru_cache(maxsize=None)
+def cpu_identity() -> str:
+    """What code for "native" depends on."""
+    try:
+        text = Path("/proc/cpuinfo").read_text().split("\n\n", 1)[0]
+    except OSError:
+        text = platform.processor()
+    lines = [line for line in text.splitlines() if re.match(r"(flags|Features|model|vendor_id|cpu family|CPU)", line)]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def sim_runtime(compiler: tuple[str, ...], sources: list[str]) -> bytes:
