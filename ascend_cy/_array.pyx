@@ -110,6 +110,7 @@ cdef DeviceArray new_array(int rank, const Py_ssize_t *shape, int code, void *bo
     set_contiguous_strides(array)
     if not ascend_cy_buffer_try_create(nbytes, <ascend_cy_stream_t *>box, &buffer):
         # It may wait for work, which may be waiting for the GIL.
+        held = wrap_stream(box)
         with nogil:
             create_buffer(nbytes, <ascend_cy_stream_t *>box, &buffer)
     array.buffer = buffer
@@ -209,13 +210,13 @@ cdef int copy_device(DeviceArray target, DeviceArray source, void *box) except -
     cdef void *handle = ascend_cy_stream_handle(<ascend_cy_stream_t *>box)
     cdef void *previous
     cdef void *range
+    held = wrap_stream(box)  # whatever other threads close meanwhile
     if overlap_in_part(target, source):
         packed = new_array(source.rank, source.dims, source.code, box)
         copy_device(packed, source, box)
         source = packed
     target = pin(target)
     source = pin(source)
-    held = wrap_stream(box)  # whatever other threads close meanwhile
     with nogil:
         use_on(target, True, box)
         use_on(source, False, box)
@@ -264,11 +265,11 @@ cdef int upload(DeviceArray target, object source, void *box) except -1:
     cdef bint pinned = False
     if nbytes == 0:
         return 0
+    held = wrap_stream(box)
     if not target.contiguous:
         staged = new_array(target.rank, target.dims, target.code, box)
     else:
         staged = target = pin(target)
-    held = wrap_stream(box)
     with nogil:
         pinned = is_pinned(data)
         use_on(staged, True, box)
@@ -288,12 +289,12 @@ cdef int download(DeviceArray source, object target, void *box) except -1:
     cdef char *data = <char *>cnp.PyArray_DATA(<cnp.ndarray>target)
     if nbytes == 0:
         return 0
+    held = wrap_stream(box)
     if not source.contiguous:
         staged = new_array(source.rank, source.dims, source.code, box)
         copy_device(staged, source, box)
     else:
         staged = pin(source)
-    held = wrap_stream(box)
     with nogil:
         use_on(staged, False, box)
         copy_host(data, staged.data, nbytes, DEVICE_TO_HOST, is_pinned(data), box)
@@ -325,10 +326,30 @@ cdef object as_writable(object target, str name):
     """The ndarray that shares the memory of `target`."""
     if isinstance(target, np.ndarray):
         return target
+    if isinstance(target, DeviceArray):
+        raise TypeError(f"{name} must be in host memory, got a DeviceArray: use copy_to()")
     if not PyObject_CheckBuffer(target):
-        raise TypeError(f"{name} must be a DeviceArray, a numpy.ndarray or a writable buffer, "
-                        f"got {type(target).__name__}")
-    return np.asarray(target)
+        raise TypeError(f"{name} must be a numpy.ndarray or a writable buffer, got {type(target).__name__}")
+    return np.asarray(memoryview(target))  # a view of bytes too, which are text to NumPy
+
+
+cdef object copy_into(DeviceArray array, object host, str name, void *box):
+    """Copy the elements into an ndarray; `name` is the argument that gave it."""
+    cdef int code = code_of((<cnp.ndarray>host).descr)
+    if not host.dtype.isnative:
+        raise TypeError(f"{name} must be in native byte order, got {host.dtype.str}")
+    if not host.flags.writeable:
+        raise ValueError(f"{name} is read-only")
+    if code == NO_CODE:
+        raise TypeError(f"{name} must have dtype {name_of(array.code)}, got {host.dtype}")
+    check_same(array, code, host.shape, name)
+    if host.flags.c_contiguous:
+        download(array, host, box)
+    else:
+        staged = np.empty(array.shape, host.dtype)
+        download(array, staged, box)
+        host[...] = staged
+    return host
 
 
 # ---- the array ----
@@ -374,7 +395,7 @@ cdef class DeviceArray:
         cdef ascend_cy_buffer_t *buffer = NULL
         cdef int code, rank
         cdef DeviceArray made
-        if self.buffer is not NULL:
+        if self.home is not NULL:  # closed or not
             raise RuntimeError("the DeviceArray is initialised already")
         parse_dtype(dtype, &code)
         rank = parse_shape(shape, dims)
@@ -635,6 +656,7 @@ cdef class DeviceArray:
             check_same(self, (<DeviceArray>source).code, (<DeviceArray>source).shape)
             copy_device(self, <DeviceArray>source, box)
             return
+        held = wrap_stream(box)  # the source's own code may close anything
         host = as_host(source, "source")
         check_same(self, code_of((<cnp.ndarray>host).descr), host.shape)
         upload(self, np.ascontiguousarray(host), box)
@@ -659,8 +681,9 @@ cdef class DeviceArray:
         """
         if isinstance(target, DeviceArray):
             target.copy_from(self, stream)
-        else:
-            self.to_numpy(out=as_writable(target, "target"), stream=stream)
+            return
+        check_open(self)
+        copy_into(self, as_writable(target, "target"), "target", stream_box(stream))
 
     def to_numpy(self, *, out=None, Stream stream=None):
         """The elements as a NumPy array in host memory; waits until they are there.
@@ -683,26 +706,12 @@ cdef class DeviceArray:
         KernelError, AclError
             If work enqueued before failed.
         """
-        cdef void *box
         check_open(self)
-        box = stream_box(stream)
         if out is None:
             result = np.empty(self.shape, dtype_of(self.code))
-            download(self, result, box)
+            download(self, result, stream_box(stream))
             return result
-        host = as_writable(out, "out")
-        if not host.dtype.isnative:
-            raise TypeError(f"out must be in native byte order, got {host.dtype.str}")
-        check_same(self, code_of((<cnp.ndarray>host).descr), host.shape, "out")
-        if not host.flags.writeable:
-            raise ValueError("out is read-only")
-        if host.flags.c_contiguous:
-            download(self, host, box)
-        else:
-            staged = np.empty(self.shape, host.dtype)
-            download(self, staged, box)
-            host[...] = staged
-        return host
+        return copy_into(self, as_writable(out, "out"), "out", stream_box(stream))
 
     def copy(self, Stream stream=None):
         """A contiguous copy in device memory, enqueued on ``stream`` (the thread's current one by default).
@@ -765,6 +774,7 @@ cdef class DeviceArray:
         descr = parse_dtype(dtype, &code)
         if code == self.code:
             return self.copy(stream)
+        held = wrap_stream(box)
         host = self.to_numpy(stream=stream).astype(descr)
         result = new_array(self.rank, self.dims, code, box)
         upload(result, host, box)
@@ -903,8 +913,7 @@ cdef void release_buffer(DeviceArray array) noexcept:
 
 cdef int check_same(DeviceArray array, int code, tuple shape, str name="source") except -1:
     if code != array.code:
-        got = name_of(code) if code != NO_CODE else "an unsupported dtype"
-        raise TypeError(f"{name} must have dtype {name_of(array.code)}, got {got}")
+        raise TypeError(f"{name} must have dtype {name_of(array.code)}, got {name_of(code)}")
     if shape != array.shape:
         raise ValueError(f"{name} must have shape {array.shape}, got {shape}")
     return 0
@@ -970,11 +979,11 @@ cdef int fill_array(DeviceArray array, object element, void *box) except -1:
     cdef void *range
     if nbytes == 0:
         return 0
+    held = wrap_stream(box)
     if not array.contiguous:
         target = new_array(array.rank, array.dims, array.code, box)
     else:
         target = array = pin(array)
-    held = wrap_stream(box)
     with nogil:
         use_on(target, True, box)
         check(ascend_cy_stream_enter(<ascend_cy_stream_t *>box, &previous))

@@ -21,7 +21,7 @@ from ascend_cy import _cache, _kernel_entries, _npu_build
 from ascend_cy._build_info import compiler as built_by
 from ascend_cy._build_info import version as package_version
 from ascend_cy._core import Device, device_info
-from ascend_cy._module import make_module
+from ascend_cy._module import check_names, make_module
 from ascend_cy.errors import CompileError
 
 PACKAGE = Path(__file__).resolve().parent
@@ -88,6 +88,7 @@ def compile(source, *, target=None, options=(), include_dirs=(), name=None, vers
     example.
     """
     request = Request.checked(target, options, include_dirs, compiler)
+    check_names(name, version)  # before the compiler takes its time
     content, path, signatures = request.build(source)
     return make_module(content, path, name or (None if path else "source"), version, None, signatures, request.build)
 
@@ -103,22 +104,37 @@ class Request:
 
     @classmethod
     def checked(cls, target: Any, options: Any, include_dirs: Any, compiler: Any) -> Request:
+        if target is not None and not isinstance(target, str):
+            raise TypeError(f"target must be a string or None, got {type(target).__name__}")
         if target is not None and target not in TARGETS:
             raise ValueError(f"target must be one of {', '.join(TARGETS)} or None, got {target!r}")
-        if isinstance(options, str) or not all(isinstance(option, str) for option in options):
-            raise TypeError(f"options must be a sequence of strings, got {options!r}")
-        if isinstance(include_dirs, (str, os.PathLike)):
-            raise TypeError(f"include_dirs must be a sequence of paths, got {include_dirs!r}")
-        folders = tuple(os.path.abspath(os.fspath(folder)) for folder in include_dirs)
+        options = sequence_of(options, str, "options must be a sequence of strings")
+        folders = sequence_of(include_dirs, (str, os.PathLike), "include_dirs must be a sequence of paths")
         if compiler is not None and not isinstance(compiler, str):
-            raise TypeError(f"compiler must be a string, got {type(compiler).__name__}")
+            raise TypeError(f"compiler must be a string or None, got {type(compiler).__name__}")
         command = compiler or os.environ.get("CXX") or "c++"
-        return cls(target, tuple(options), folders, tuple(shlex.split(command)))
+        try:
+            words = shlex.split(command)
+        except ValueError as error:
+            raise ValueError(f"compiler must be a command as a shell takes it, got {command!r}: {error}") from None
+        if not words:
+            raise ValueError(f"compiler must be a command as a shell takes it, got {command!r}")
+        return cls(target, options, tuple(os.path.abspath(os.fsdecode(folder)) for folder in folders), tuple(words))
 
     def build(self, source: Any) -> tuple[bytes, str | None, dict[str, list[str]]]:
         """(content, path, signatures) of a source."""
         text, path = read_source(source)
         return Build(self, text, path, self.target or default_target(text)).run()
+
+
+def sequence_of(values: Any, kind: Any, need: str) -> tuple[Any, ...]:
+    """`values` as a tuple; a single string or path is no sequence of them."""
+    if isinstance(values, (str, bytes, os.PathLike)) or not hasattr(values, "__iter__"):
+        raise TypeError(f"{need}, got {values!r}")
+    values = tuple(values)
+    if not all(isinstance(value, kind) for value in values):
+        raise TypeError(f"{need}, got {values!r}")
+    return values
 
 
 def read_source(source: Any) -> tuple[str, str | None]:

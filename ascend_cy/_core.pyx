@@ -7,7 +7,8 @@ from ascend_cy cimport _acl
 from ascend_cy._dtypes cimport parse_dtype
 from ascend_cy._host cimport *
 from ascend_cy._shape cimport MAX_DIMS, checked_nbytes, parse_shape, sides
-from ascend_cy._status cimport as_integer, check, check_acl, note_interpreter_exit, text, trim_pool, wait_device
+from ascend_cy._status cimport (as_integer, check, check_acl, create_pinned, note_interpreter_exit, text, trim_pinned,
+                                trim_pool, wait_device)
 from ascend_cy._stream cimport (Event, Stream, device_index, drop_passed, leave_entered, note_entered,
                                 release_interpreter)
 
@@ -300,7 +301,9 @@ def set_memory_limit(nbytes, device=None):
 
 
 def trim_memory(keep=0, device=None):
-    """Give cached device and pinned memory back; may wait for work that still uses it.
+    """Give cached device and pinned memory back; may wait, without the GIL, for work that still uses it.
+
+    Ctrl-C raises KeyboardInterrupt; what was not given back by then stays cached.
 
     Parameters
     ----------
@@ -314,7 +317,7 @@ def trim_memory(keep=0, device=None):
     drop_passed()
     with nogil:
         trim_pool(index, target)
-        check(ascend_cy_pinned_trim())
+        trim_pinned()
 
 
 cdef class _PinnedBlock:
@@ -324,12 +327,10 @@ cdef class _PinnedBlock:
     cdef Py_ssize_t nbytes
 
     def __cinit__(self, Py_ssize_t nbytes):
-        cdef int code
         self.data = NULL
         self.nbytes = nbytes
         with nogil:
-            code = ascend_cy_pinned_alloc(nbytes, &self.data)
-        check(code)
+            create_pinned(nbytes, &self.data)
 
     def __dealloc__(self):
         cdef void *data = self.data

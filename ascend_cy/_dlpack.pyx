@@ -18,7 +18,7 @@ from ascend_cy._dtypes cimport ACL_BF16, itemsize_of
 from ascend_cy._host cimport *
 from ascend_cy._shape cimport MAX_DIMS, beyond_addresses, extent, sides
 from ascend_cy._status cimport as_integer, check
-from ascend_cy._stream cimport Stream, stream_box
+from ascend_cy._stream cimport Stream, stream_box, wrap_stream
 
 import sys
 
@@ -437,6 +437,7 @@ def from_dlpack(obj, *, copy=None, Stream stream=None):
     cdef void *box = stream_box(stream)
     cdef void *handle
     cdef DeviceArray array
+    held = wrap_stream(box)  # the producer's code and other threads may close it
     if not hasattr(obj, "__dlpack__") or not hasattr(obj, "__dlpack_device__"):
         raise TypeError(f"obj must have __dlpack__ and __dlpack_device__, got {type(obj).__name__}")
     if copy is not None and not isinstance(copy, bool):
@@ -456,7 +457,7 @@ def from_dlpack(obj, *, copy=None, Stream stream=None):
         capsule = obj.__dlpack__(**arguments)
         copied = False
     array = take_capsule(capsule, obj, copy is True, box)
-    return array.copy(stream) if copy and not copied and array.foreign else array
+    return array.copy(held) if copy and not copied and array.foreign else array
 
 
 # ---- the C exchange table ----
@@ -489,6 +490,7 @@ cdef int table_from_object(void *obj, DlManagedTensorVersioned **out) noexcept w
             raise TypeError(f"a DeviceArray is needed, got {type(<object>obj).__name__}")
         array = <DeviceArray><object>obj
         check_exportable(array)
+        array = pin(array)  # another thread may close it
         out[0] = &new_export(array, VERSION_MINOR, 0, NULL).versioned
         return 0
     except BaseException:
@@ -516,8 +518,8 @@ cdef int table_view_object(void *obj, DlTensor *out) noexcept with gil:
         if not isinstance(<object>obj, DeviceArray):
             raise TypeError(f"a DeviceArray is needed, got {type(<object>obj).__name__}")
         array = <DeviceArray><object>obj
+        unified = is_unified()  # lets other threads in
         array_data(array)  # refuses a closed array
-        unified = is_unified()
         out.data = array.data if array.size else NULL
         out.device.type = device_type(unified, VERSION_MINOR)
         out.device.id = 0 if unified else array.device

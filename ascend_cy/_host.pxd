@@ -119,10 +119,10 @@ cdef extern from "ascend_cy/pool.h" nogil:
     int ascend_cy_pool_set_limit(int32_t device, uint64_t bytes) noexcept
     int ascend_cy_pool_trim_within(int32_t device, uint64_t keep, int32_t timeout_ms) noexcept
 
-    int ascend_cy_pinned_alloc(size_t size, void **out) noexcept
+    int ascend_cy_pinned_alloc_within(size_t size, int32_t timeout_ms, void **out) noexcept
     void ascend_cy_pinned_free(void *pointer) noexcept
     int ascend_cy_pinned_record_stream(void *pointer, ascend_cy_stream_t *stream) noexcept
-    int ascend_cy_pinned_trim() noexcept
+    int ascend_cy_pinned_trim_within(int32_t timeout_ms) noexcept
 
 
 cdef extern from "ascend_cy/launch.h" nogil:

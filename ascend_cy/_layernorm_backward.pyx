@@ -9,9 +9,9 @@ from ascend_cy._array cimport DeviceArray, copy_device, new_array
 from ascend_cy._dtypes cimport ACL_BF16, ACL_FLOAT, ACL_FLOAT16, dtype_of, itemsize_of, name_of
 from ascend_cy._host cimport *
 from ascend_cy._intake cimport (Operand, array_of, check_device_argument, check_float, check_normalized_ndim, check_out,
-                                check_stream, check_weight, describe_device, describe_open, hold, let_go,
-                                new_host_like, refuse_device_overlap, refuse_host_overlap, refuse_mixed, same_shape,
-                                shape_of, take_device, take_host, take_out)
+                                check_stream, check_weight, describe_device, describe_open, hold,
+                                new_host_like, refuse_device_overlap, refuse_host_overlap, refuse_mixed,
+                                release_held, same_shape, shape_of, take_device, take_host, take_out)
 from ascend_cy._shape cimport sides
 from ascend_cy._staging cimport FEW_ELEMENTS, room_on_device, settle_host_call, settle_views, to_device, to_host
 from ascend_cy._status cimport check
@@ -225,6 +225,8 @@ cdef object backward_device_arrays(object dy, object x, object mean, object rstd
     cdef DeviceArray dgamma = None
     cdef DeviceArray dbeta = None
     cdef ascend_cy_buffer_t *buffers[COUNT]
+    cdef ascend_cy_buffer_t *held[6]
+    cdef bint unified
     cdef int code
     # Everything is checked on what was passed before anything is enqueued, copies of strided inputs included.
     describe_device(dy, "dy", "dy", &dy_operand, box)
@@ -247,44 +249,55 @@ cdef object backward_device_arrays(object dy, object x, object mean, object rstd
         refuse_device_overlap(<DeviceArray>out, <DeviceArray>mean, "mean", False)
         refuse_device_overlap(<DeviceArray>out, <DeviceArray>rstd, "rstd", False)
         refuse_device_overlap(<DeviceArray>out, <DeviceArray>gamma, "gamma", False)
-    result = <DeviceArray>out if out is not None else new_array(dy_operand.rank, dy_operand.shape, dy_operand.code, box)
-    if gamma is not None:
-        dgamma = new_array(gamma_operand.rank, gamma_operand.shape, gamma_operand.code, box)
-        dbeta = new_array(gamma_operand.rank, gamma_operand.shape, gamma_operand.code, box)
-        job.dgamma = dgamma.data
-        job.dbeta = dbeta.data
-    if job.cols == 0 or (job.rows == 0 and gamma is None):
+    unified = ascend_cy_device_info().unified != 0
+    held[0] = <ascend_cy_buffer_t *>(<DeviceArray>dy).buffer
+    held[1] = <ascend_cy_buffer_t *>(<DeviceArray>x).buffer
+    held[2] = <ascend_cy_buffer_t *>(<DeviceArray>mean).buffer
+    held[3] = <ascend_cy_buffer_t *>(<DeviceArray>rstd).buffer
+    held[4] = <ascend_cy_buffer_t *>(<DeviceArray>gamma).buffer if gamma is not None else NULL
+    held[5] = <ascend_cy_buffer_t *>(<DeviceArray>out).buffer if out is not None else NULL
+    hold(held, 6)  # whatever other threads close meanwhile
+    try:
+        result = (<DeviceArray>out if out is not None else
+                  new_array(dy_operand.rank, dy_operand.shape, dy_operand.code, box))
+        if gamma is not None:
+            dgamma = new_array(gamma_operand.rank, gamma_operand.shape, gamma_operand.code, box)
+            dbeta = new_array(gamma_operand.rank, gamma_operand.shape, gamma_operand.code, box)
+            job.dgamma = dgamma.data
+            job.dbeta = dbeta.data
+        if job.cols == 0 or (job.rows == 0 and gamma is None):
+            return result, dgamma, dbeta
+        gradient = take_device(<DeviceArray>dy, &dy_operand, box)
+        source = gradient if x is dy else take_device(<DeviceArray>x, &x_operand, box)
+        means = take_device(<DeviceArray>mean, &mean_operand, box)
+        scales = take_device(<DeviceArray>rstd, &rstd_operand, box)
+        job.dy = dy_operand.data
+        job.x = dy_operand.data if x is dy else x_operand.data
+        job.mean = <const float *>mean_operand.data
+        job.rstd = <const float *>rstd_operand.data
+        buffers[0] = held[0] if gradient is dy else <ascend_cy_buffer_t *>gradient.buffer
+        buffers[1] = buffers[0] if x is dy else held[1] if source is x else <ascend_cy_buffer_t *>source.buffer
+        buffers[2] = held[2] if means is mean else <ascend_cy_buffer_t *>means.buffer
+        buffers[3] = held[3] if scales is rstd else <ascend_cy_buffer_t *>scales.buffer
+        buffers[4] = buffers[6] = buffers[7] = NULL
+        if gamma is not None:
+            weight = take_device(<DeviceArray>gamma, &gamma_operand, box)
+            job.gamma = gamma_operand.data
+            job.gamma_code = gamma_operand.code
+            buffers[4] = held[4] if weight is gamma else <ascend_cy_buffer_t *>weight.buffer
+            buffers[6] = <ascend_cy_buffer_t *>dgamma.buffer
+            buffers[7] = <ascend_cy_buffer_t *>dbeta.buffer
+        target = result if result.contiguous else new_array(result.rank, result.dims, result.code, box)
+        job.dx = out_operand.data if target is out else target.data
+        buffers[5] = held[5] if target is out else <ascend_cy_buffer_t *>target.buffer
+        with nogil:
+            code = launch_ordered(&job, buffers, box)
+        check(code)
+        if target is not result:
+            copy_device(result, target, box)
         return result, dgamma, dbeta
-    gradient = take_device(<DeviceArray>dy, &dy_operand, box)
-    source = gradient if x is dy else take_device(<DeviceArray>x, &x_operand, box)
-    means = take_device(<DeviceArray>mean, &mean_operand, box)
-    scales = take_device(<DeviceArray>rstd, &rstd_operand, box)
-    job.dy = gradient.data
-    job.x = source.data
-    job.mean = <const float *>means.data
-    job.rstd = <const float *>scales.data
-    if gamma is not None:
-        weight = take_device(<DeviceArray>gamma, &gamma_operand, box)
-        job.gamma = weight.data
-        job.gamma_code = weight.code
-    target = result if result.contiguous else new_array(result.rank, result.dims, result.code, box)
-    job.dx = target.data
-    buffers[0] = <ascend_cy_buffer_t *>gradient.buffer
-    buffers[1] = <ascend_cy_buffer_t *>source.buffer
-    buffers[2] = <ascend_cy_buffer_t *>means.buffer
-    buffers[3] = <ascend_cy_buffer_t *>scales.buffer
-    buffers[4] = <ascend_cy_buffer_t *>weight.buffer if weight is not None else NULL
-    buffers[5] = <ascend_cy_buffer_t *>target.buffer
-    buffers[6] = <ascend_cy_buffer_t *>dgamma.buffer if dgamma is not None else NULL
-    buffers[7] = <ascend_cy_buffer_t *>dbeta.buffer if dbeta is not None else NULL
-    hold(buffers, COUNT)
-    with nogil:
-        code = launch_ordered(&job, buffers, box)
-        let_go(buffers, COUNT)
-    check(code)
-    if target is not result:
-        copy_device(result, target, box)
-    return result, dgamma, dbeta
+    finally:
+        release_held(held, 6, unified)
 
 
 @cython.binding(False)

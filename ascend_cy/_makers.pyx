@@ -103,6 +103,8 @@ def empty_like(prototype, dtype=None, *, Stream stream=None):
     """
     if not isinstance(prototype, (DeviceArray, np.ndarray)):
         raise TypeError(f"prototype must be a DeviceArray or a numpy.ndarray, got {type(prototype).__name__}")
+    if isinstance(prototype, DeviceArray) and (<DeviceArray>prototype).buffer is NULL:
+        raise ValueError("prototype is closed")
     if dtype is None:
         dtype = prototype.dtype.newbyteorder("=") if not prototype.dtype.isnative else prototype.dtype
     return empty(prototype.shape, dtype, stream=stream)

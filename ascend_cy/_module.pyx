@@ -6,7 +6,7 @@ from libc.string cimport memcpy, memset
 
 from ascend_cy._array cimport DeviceArray, is_unified
 from ascend_cy._host cimport *
-from ascend_cy._intake cimport check_stream, hold, is_array_like, let_go
+from ascend_cy._intake cimport check_stream, hold, is_array_like, release_held
 from ascend_cy._status cimport check, check_signals, text
 from ascend_cy._stream cimport Stream, keep_until_passed, stream_box, wrap_stream
 
@@ -288,6 +288,8 @@ cdef class Module:
         cdef list unchecked
         cdef dict checked = {}
         check_text(version, "version")
+        if warm is not None and not callable(warm):
+            raise TypeError(f"warm must be callable or None, got {type(warm).__name__}")
         with self.lock:
             old = self.loaded()
             if source is None and old.path is None:
@@ -367,7 +369,7 @@ cdef Module new_module(_Image image, str name, dict signatures, object made_by):
 
 cdef int check_text(object value, str label) except -1:
     if value is not None and not isinstance(value, str):
-        raise TypeError(f"{label} must be a string, got {type(value).__name__}")
+        raise TypeError(f"{label} must be a string or None, got {type(value).__name__}")
     return 0
 
 
@@ -393,11 +395,16 @@ def read_binary(source):
     raise TypeError(f"source must be a path or bytes, got {type(source).__name__}")
 
 
+def check_names(name, version):
+    """TypeError where a name or version is neither a string nor None."""
+    check_text(name, "name")
+    check_text(version, "version")
+
+
 def make_module(content, path, name, version, digest, signatures, made_by):
     """A registered Module of a binary's content."""
     cdef Module module
-    check_text(name, "name")
-    check_text(version, "version")
+    check_names(name, version)
     check_digest(content, digest)
     if name is None:
         name = os.path.splitext(os.path.basename(path))[0] if path is not None else "module"
@@ -734,7 +741,8 @@ cdef class _Launch:
 
 cdef object launch_kernel(Kernel kernel, object blocks, object stream, tuple args):
     cdef char[MOST_BYTES] block
-    cdef ascend_cy_buffer_t *buffers[MOST_PARAMETERS]
+    cdef ascend_cy_buffer_t *buffers[MOST_PARAMETERS]   # those that are read first
+    cdef ascend_cy_buffer_t *written[MOST_PARAMETERS]
     cdef ascend_cy_inline_data_t inline_data[MOST_INLINE]
     cdef ascend_cy_stream_t *box
     cdef ascend_cy_kernel_t *handle
@@ -745,13 +753,12 @@ cdef object launch_kernel(Kernel kernel, object blocks, object stream, tuple arg
     cdef uint32_t grid
     cdef size_t end = kernel.params_size
     cdef int reads = 0
-    cdef int used = 0
+    cdef int writes = 0
     cdef int pieces = 0
+    cdef bint launched = False
+    cdef bint unified
     cdef int code, i
-    cdef bint under_way = False
     cdef list kept = []
-    cdef list read_only = []
-    cdef list written = []
     if isinstance(blocks, bool) or not hasattr(blocks, "__index__"):
         raise TypeError(f"blocks must be an integer, got {type(blocks).__name__}")
     if not 1 <= blocks.__index__() <= MOST_BLOCKS:
@@ -761,72 +768,76 @@ cdef object launch_kernel(Kernel kernel, object blocks, object stream, tuple arg
         raise TypeError(f"{kernel.called} takes {kernel.count} arguments ({kernel.signature}), got {len(args)}")
     box = <ascend_cy_stream_t *>stream_box(check_stream(stream))
     held = wrap_stream(box)  # whatever other threads close meanwhile
+    unified = ascend_cy_device_info().unified != 0
     memset(block, 0, kernel.params_size)
-    for i in range(kernel.count):
-        argument = &kernel.arguments[i]
-        value = args[i]
-        if argument.kind == POINTER:
-            if isinstance(value, DeviceArray):
-                array = <DeviceArray>value
-                if array.buffer is NULL:
-                    raise ValueError(f"{kernel.names[i]} is closed")
-                if ascend_cy_stream_device(<ascend_cy_stream_t *>array.home) != ascend_cy_stream_device(box):
-                    raise ValueError(f"{kernel.names[i]} is on device {array.device}, but the stream is of device "
-                                     f"{ascend_cy_stream_device(box)}")
-                (read_only if argument.read_only or array.readonly else written).append(array)
-                address = <uintptr_t>array.data
+    try:
+        for i in range(kernel.count):
+            argument = &kernel.arguments[i]
+            value = args[i]
+            if argument.kind == POINTER:
+                if isinstance(value, DeviceArray):
+                    array = <DeviceArray>value
+                    if array.buffer is NULL:
+                        raise ValueError(f"{kernel.names[i]} is closed")
+                    if ascend_cy_stream_device(<ascend_cy_stream_t *>array.home) != ascend_cy_stream_device(box):
+                        raise ValueError(f"{kernel.names[i]} is on device {array.device}, but the stream is of device "
+                                         f"{ascend_cy_stream_device(box)}")
+                    # Held from here on: what is passed next may run code that closes it, and other threads may.
+                    if argument.read_only or array.readonly:
+                        buffers[reads] = <ascend_cy_buffer_t *>array.buffer
+                        hold(&buffers[reads], 1)
+                        reads += 1
+                    else:
+                        written[writes] = <ascend_cy_buffer_t *>array.buffer
+                        hold(&written[writes], 1)
+                        writes += 1
+                    address = <uintptr_t>array.data
+                else:
+                    address = pointer_of(kernel.names[i], value, box, kept)
+                memcpy(block + argument.offset, &address, 8)
+            elif argument.kind == SIGNED or argument.kind == UNSIGNED:
+                pack_integer(argument, kernel.names[i], value, block + argument.offset)
+            elif argument.kind == FLOAT or argument.kind == BFLOAT16:
+                pack_float(argument, kernel.names[i], value, block + argument.offset)
+            elif argument.kind == BOOL:
+                pack_bool(kernel.names[i], value, block + argument.offset)
             else:
-                address = pointer_of(kernel.names[i], value, box, kept)
-            memcpy(block + argument.offset, &address, 8)
-        elif argument.kind == SIGNED or argument.kind == UNSIGNED:
-            pack_integer(argument, kernel.names[i], value, block + argument.offset)
-        elif argument.kind == FLOAT or argument.kind == BFLOAT16:
-            pack_float(argument, kernel.names[i], value, block + argument.offset)
-        elif argument.kind == BOOL:
-            pack_bool(kernel.names[i], value, block + argument.offset)
-        else:
-            data = plain_bytes(kernel.names[i], value)
-            if argument.kind == STRUCT:
-                if len(data) != argument.size:
-                    raise ValueError(f"{kernel.names[i]} must have {argument.size} bytes, got {len(data)}")
-                memcpy(block + argument.offset, <const char *>data, argument.size)
-                continue
-            if len(data) == 0:
-                raise ValueError(f"{kernel.names[i]} must not be empty")
-            while end % 8:
-                block[end] = 0
-                end += 1
-            if end + len(data) > MOST_BYTES:
-                raise ValueError(f"{kernel.names[i]} must fit the argument block of {MOST_BYTES} bytes, got {len(data)}")
-            memcpy(block + end, <const char *>data, len(data))
-            inline_data[pieces] = ascend_cy_inline_data_t(argument.offset, <uint32_t>end, <uint32_t>len(data))
-            end += len(data)
-            pieces += 1
-    while True:
-        image = kernel.module.loaded()
-        if kernel.image is image:
-            break
-        kernel.resolve(image)  # the module was reloaded
-    handle = kernel.handle
-    reads = len(read_only)
-    for array in read_only + written:
-        if array.buffer is NULL:
-            raise ValueError("an array was closed by another thread")
-        buffers[used] = <ascend_cy_buffer_t *>array.buffer
-        used += 1
-    hold(buffers, used)
-    with nogil:
-        code = ascend_cy_buffers_order(buffers, reads, used, box)
-        if code == 0:
-            code = ascend_cy_kernel_launch(handle, grid, block, kernel.params_size, end, inline_data, pieces, box)
-            under_way = code == 0
-        if code == 0:
-            code = ascend_cy_buffers_record(buffers, reads, used, box)
-        let_go(buffers, used)
-    if kept and under_way:
+                data = plain_bytes(kernel.names[i], value)
+                if argument.kind == STRUCT:
+                    if len(data) != argument.size:
+                        raise ValueError(f"{kernel.names[i]} must have {argument.size} bytes, got {len(data)}")
+                    memcpy(block + argument.offset, <const char *>data, argument.size)
+                    continue
+                if len(data) == 0:
+                    raise ValueError(f"{kernel.names[i]} must not be empty")
+                while end % 8:
+                    block[end] = 0
+                    end += 1
+                if end + len(data) > MOST_BYTES:
+                    raise ValueError(f"{kernel.names[i]} must fit the argument block of {MOST_BYTES} bytes, got {len(data)}")
+                memcpy(block + end, <const char *>data, len(data))
+                inline_data[pieces] = ascend_cy_inline_data_t(argument.offset, <uint32_t>end, <uint32_t>len(data))
+                end += len(data)
+                pieces += 1
+        while True:
+            image = kernel.module.loaded()
+            if kernel.image is image:
+                break
+            kernel.resolve(image)  # the module was reloaded
+        handle = kernel.handle
+        memcpy(&buffers[reads], written, writes * sizeof(written[0]))
+        with nogil:
+            code = ascend_cy_buffers_order(buffers, reads, reads + writes, box)
+            if code == 0:
+                code = ascend_cy_kernel_launch(handle, grid, block, kernel.params_size, end, inline_data, pieces, box)
+                launched = code == 0
+            if launched:
+                code = ascend_cy_buffers_record(buffers, reads, reads + writes, box)
         try:
-            keep_until_passed(box, kept)
-        finally:
             check(code)
-        return None
-    check(code)
+        finally:
+            if launched and kept:
+                keep_until_passed(box, kept)
+    finally:
+        release_held(buffers, reads, unified)
+        release_held(written, writes, unified)

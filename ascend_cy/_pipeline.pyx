@@ -129,6 +129,7 @@ cdef object receive(DeviceArray source, void *box):
     cdef Py_ssize_t nbytes = source.nbytes_()
     if nbytes == 0:
         return host
+    source = pin(source)  # a weak reference may lead another thread to it
     with nogil:
         use_on(source, False, box)
         enqueue_copy(data, source.data, nbytes, DEVICE_TO_HOST, box)

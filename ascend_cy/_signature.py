@@ -87,6 +87,8 @@ def parse(signature: str, layout: str = "compiler") -> list[Parameter]:
     """
     if not isinstance(signature, str):
         raise TypeError(f"signature must be a string, got {type(signature).__name__}")
+    if not isinstance(layout, str):
+        raise TypeError(f"layout must be a string, got {type(layout).__name__}")
     if layout not in LAYOUTS:
         raise ValueError(f"layout must be 'compiler' or 'slots', got {layout!r}")
     text = signature.strip()

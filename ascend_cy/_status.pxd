@@ -29,6 +29,8 @@ cdef int wait_device() except -1 nogil
 # Memory from the pool. Where it has to wait for some, Ctrl-C raises KeyboardInterrupt.
 cdef int create_buffer(size_t nbytes, ascend_cy_stream_t *stream, ascend_cy_buffer_t **out) except -1 nogil
 cdef int trim_pool(int device, unsigned long long keep) except -1 nogil
+cdef int create_pinned(size_t nbytes, void **out) except -1 nogil
+cdef int trim_pinned() except -1 nogil
 # `value` as an int; TypeError "<name> must be <need>" where it is none. A bool is none.
 cdef object as_integer(object value, str name, str need=*)
 cdef object text(const char *value)

@@ -133,6 +133,24 @@ cdef int trim_pool(int device, unsigned long long keep) except -1 nogil:
         check_signals()
 
 
+cdef int create_pinned(size_t nbytes, void **out) except -1 nogil:
+    cdef int code
+    while True:
+        code = ascend_cy_pinned_alloc_within(nbytes, WAIT_SLICE_MS, out)
+        if code != ACL_STREAM_SYNC_TIMEOUT:
+            return check(code)
+        check_signals()
+
+
+cdef int trim_pinned() except -1 nogil:
+    cdef int code
+    while True:
+        code = ascend_cy_pinned_trim_within(WAIT_SLICE_MS)
+        if code != ACL_STREAM_SYNC_TIMEOUT:
+            return check(code)
+        check_signals()
+
+
 # ---- arguments ----
 
 cdef object as_integer(object value, str name, str need="an integer"):

@@ -5,7 +5,7 @@ from libc.string cimport memcpy
 from ascend_cy cimport _acl
 from ascend_cy._host cimport *
 from ascend_cy._shape cimport MAX_DIMS
-from ascend_cy._status cimport check, check_acl
+from ascend_cy._status cimport check, check_acl, create_pinned
 
 cdef enum:
     HOST_TO_DEVICE = 1
@@ -120,7 +120,7 @@ cdef int fill_elements(ascend_cy_stream_t *box, char *target, Py_ssize_t nbytes,
             one_byte = False
     if one_byte:
         return check_acl(_acl.aclrtMemsetAsync(target, nbytes, byte[0], nbytes, handle), b"aclrtMemsetAsync")
-    check(ascend_cy_pinned_alloc(filled, &pattern))
+    create_pinned(filled, &pattern)
     try:
         for i in range(filled // itemsize):
             memcpy(<char *>pattern + i * itemsize, element, itemsize)

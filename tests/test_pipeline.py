@@ -423,3 +423,47 @@ def test_other_devices(tmp_path):
     done = subprocess.run([sys.executable, "-W", "error", str(script)], cwd=tmp_path, text=True, capture_output=True, timeout=60,
                           env={**os.environ, "ASCEND_CY_DEVICE": "cpu", "ASCENDCL_CPU_DEVICES": "2"})
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.fixture
+def quick_collections():
+    """What other tests and libraries hold is not looked through by each collection."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+def test_every_call_fails_once(quick_collections):
+    """The right exception, nothing left, and the next run works."""
+    embedded.require()
+    batches = [np.random.default_rng(i).standard_normal((5, 40)).astype("f4") for i in range(4)]
+    for copy in (None, True):
+        with Pipeline(ascend_cy.layernorm, copy=copy, slots=2) as pipeline:
+            wanted = [result.tobytes() for result in pipeline(batches)]
+            gc.collect()
+            ascend_cy.synchronize()
+            ascend_cy.trim_memory()
+            live = {name: count for name, count in ascend_cy.live_objects().items() if name != "streams"}
+            with embedded.counted_calls() as calls:
+                assert [result.tobytes() for result in pipeline(batches)] == wanted
+                count = calls()
+            assert count > 10
+            failed = 0
+            for k in range(1, count + 1):
+                with embedded.faults(f"call=*,at={k},code=507899"):
+                    try:
+                        results = [result.tobytes() for result in pipeline(batches)]
+                    except ascend_cy.AclError as error:
+                        failed += 1
+                        assert error.code == 507899
+                        del error
+                    else:
+                        assert results == wanted, f"call {k} failed without an exception, and the result is another"
+                gc.collect()
+                ascend_cy.synchronize()
+                ascend_cy.trim_memory()
+                now = ascend_cy.live_objects()
+                assert {name: now[name] for name in live} == live, f"call {k} leaked"
+            assert failed > count // 3
+            assert [result.tobytes() for result in pipeline(batches)] == wanted

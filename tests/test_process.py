@@ -521,6 +521,36 @@ def test_ctrl_c_while_memory_is_waited_for(tmp_path):
         check(code, tmp_path, args=[ask])
 
 
+def test_ctrl_c_while_pinned_memory_is_waited_for(tmp_path):
+    code = """
+    import os, signal, sys, threading
+    import numpy as np
+    import ascend_cy, embedded
+    ask = eval(sys.argv[1])
+    stream = ascend_cy.Stream()
+    ascend_cy.full(1000, 1.5).to_numpy()
+    ascend_cy.trim_memory()
+    gate = threading.Event()
+    array = ascend_cy.empty(1000, stream=stream)
+    stream.add_callback(gate.wait, 30)
+    array.fill(1.5, stream)             # its pattern is in pinned memory, in use until the gate opens
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with embedded.faults("call=aclrtMallocHost,times=always,code=207001"):
+        try:
+            ask(ascend_cy)
+        except KeyboardInterrupt:
+            assert not gate.is_set()
+        else:
+            raise AssertionError("no KeyboardInterrupt")
+    threading.Timer(0.3, gate.set).start()
+    ascend_cy.trim_memory(1 << 40)      # waits for it
+    assert gate.is_set()
+    assert (array.to_numpy(stream=stream) == 1.5).all()
+    """
+    for ask in ("lambda a: a.trim_memory(1 << 40)", "lambda a: a.empty_pinned(1000)", "lambda a: a.full(1000, 2.5)"):
+        check(code, tmp_path, args=[ask])
+
+
 def test_other_signals_while_waiting(tmp_path):
     """A Python signal handler runs while one waits: its exception comes out, and without one the wait goes on."""
     code = """
@@ -704,12 +734,19 @@ def renew():
     box.event = ascend_cy.Event()
     box.array = ascend_cy.full((40, 50), 3)
     box.gamma = ascend_cy.full(50, 2)
+    box.mean = ascend_cy.full(40, 3)
+    box.rstd = ascend_cy.full(40, 1)
+    box.out = ascend_cy.empty((40, 50))
 renew()
 stop = time.monotonic() + 1.5
 unexpected = []
 uses = [
     lambda: ascend_cy.layernorm(box.array, box.gamma, stream=box.stream),
     lambda: ascend_cy.layernorm(box.array, out=box.array),
+    lambda: ascend_cy.layernorm_backward(box.array, box.array, box.mean, box.rstd, box.gamma, stream=box.stream),
+    lambda: ascend_cy.layernorm_backward(box.array[:, ::-1], box.array, box.mean, box.rstd, box.gamma, out=box.out),
+    lambda: ascend_cy.from_dlpack(box.array, copy=True, stream=box.stream).to_numpy(),
+    lambda: box.array.astype("float16", box.stream),
     lambda: box.array.to_numpy(stream=box.stream),
     lambda: box.array[3:, ::2].copy(box.stream).to_numpy(),
     lambda: box.array.fill(1, box.stream),
@@ -738,7 +775,8 @@ def use(seed):
 def close(seed):
     chosen = random.Random(seed)
     while time.monotonic() < stop:
-        old = chosen.choice((box.array, box.gamma) if sys.argv[1] == "arrays" else (box.array, box.stream, box.event))
+        old = chosen.choice((box.array, box.gamma, box.mean, box.rstd, box.out) if sys.argv[1] == "arrays" else
+                            (box.array, box.stream, box.event))
         try:
             old.close()
         except BufferError:

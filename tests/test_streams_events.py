@@ -895,3 +895,28 @@ def test_a_block_is_entered_twice():
         assert ascend_cy.current_stream() == other
         one.__enter__()
     assert ascend_cy.current_stream() == ascend_cy.default_stream()
+
+
+@pytest.mark.parametrize("moment", ["synchronize", "close", "wait", "to_numpy", "host call", "trim_memory", "live_objects"])
+def test_when_a_kept_reference_goes(moment):
+    """As docs/streams.md says: not by itself, but at the next such call after the work."""
+    stream, gate = ascend_cy.Stream(), threading.Event()
+    array = ascend_cy.zeros(1000)
+    ascend_cy.synchronize()
+    pinned = ascend_cy.empty_pinned(1000)
+    pinned[:] = 3
+    kept = weakref.ref(pinned)
+    stream.add_callback(gate.wait, 60)
+    array.copy_from(pinned, stream)
+    event = stream.record()
+    del pinned
+    gate.set()
+    while not event.query():
+        time.sleep(0.001)
+    assert kept() is not None
+    {"synchronize": ascend_cy.synchronize, "close": ascend_cy.Stream().close, "wait": event.synchronize, "to_numpy": array.to_numpy,
+     "host call": lambda: ascend_cy.layernorm(np.ones((2, 3), "f4")), "trim_memory": ascend_cy.trim_memory,
+     "live_objects": ascend_cy.live_objects}[moment]()
+    assert kept() is None
+    assert (array.to_numpy() == 3).all()
+    stream.close()

@@ -67,7 +67,7 @@ const char *hint(int code, const char *function) noexcept
         return "the stream, event or function was destroyed, or its device was reset";
     case ACL_ERROR_RT_MEMORY_ALLOCATION:
     case ACL_ERROR_RT_DEVICE_OOM:
-        return "the device is out of memory; release arrays, use smaller batches, or trim the memory pool";
+        return "the device is out of memory; release arrays or use smaller batches, or trim the memory pool";
     case ACL_ERROR_RT_NO_STREAM_RESOURCE:
         return "no stream slots are left on the device (an NPU has about 1000 to 2000, all processes together); "
                "close streams that are no longer needed";

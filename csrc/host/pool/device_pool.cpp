@@ -351,6 +351,8 @@ int DevicePool::refuse(size_t size, const Refusal &refusal) noexcept
     size_t total_bytes = 0;
     if (refusal.code != ACL_SUCCESS && device_table.aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total_bytes) == 0)
         add_to_message("; the device has %zu of %zu bytes free", free_bytes, total_bytes);
+    add_to_message(" (release arrays or use smaller batches%s)",
+                   now.limit_bytes == UINT64_MAX || refusal.code != ACL_SUCCESS ? "" : ", or raise the limit");
     return ACL_ERROR_RT_MEMORY_ALLOCATION;
 }
 

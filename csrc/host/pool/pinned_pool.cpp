@@ -6,11 +6,13 @@
 #include "pinned_pool.h"
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <new>
 #include <unordered_map>
 #include <vector>
 
+#include "../deadline.h"
 #include "../event.h"
 
 namespace ascend_cy {
@@ -32,10 +34,11 @@ struct PinnedBlock {
 
 class PinnedPool {
 public:
-    int alloc(size_t size, void **out);
+    int alloc(size_t size, const Deadline &deadline, void **out);
     void free(void *pointer);
     int record(void *pointer, Stream *stream);
-    int trim(bool wait);
+    int trim();
+    int trim_waiting(const Deadline &deadline);
     void count_live(ascend_cy_live_counts_t *counts) noexcept;
 
 private:
@@ -49,6 +52,9 @@ private:
     static bool passed(const PinnedBlock &block) noexcept;
     static void mark_uses(PinnedBlock *block);
     static void finish(PinnedBlock *block) noexcept;
+    static bool wait_for(const PinnedBlock &block, const Deadline &deadline) noexcept;
+    static void give_back(PinnedBlock *block) noexcept;
+    void keep_pending(std::vector<PinnedBlock> *blocks);
 
     static constexpr size_t polled_at_once = 8;
     static constexpr size_t largest_cache = size_t{256} << 20;
@@ -152,7 +158,7 @@ void PinnedPool::free_cached() noexcept
     cached_bytes_ = 0;
 }
 
-int PinnedPool::alloc(size_t size, void **out)
+int PinnedPool::alloc(size_t size, const Deadline &deadline, void **out)
 {
     if (size == 0 || size > SIZE_MAX / 4)
         return fail(size == 0 ? ACL_ERROR_INVALID_PARAM : ACL_ERROR_RT_MEMORY_ALLOCATION, "",
@@ -173,7 +179,7 @@ int PinnedPool::alloc(size_t size, void **out)
     if (!got) {
         int code = device_table.aclrtMallocHost(&pointer, bytes);
         if (code == ACL_ERROR_RT_MEMORY_ALLOCATION) {
-            if (const int error = trim(true))
+            if (const int error = trim_waiting(deadline))
                 return error;
             code = device_table.aclrtMallocHost(&pointer, bytes);
         }
@@ -240,26 +246,75 @@ int PinnedPool::record(void *pointer, Stream *stream)
     return ACL_SUCCESS;
 }
 
-int PinnedPool::trim(bool wait)
+bool PinnedPool::wait_for(const PinnedBlock &block, const Deadline &deadline) noexcept
+{
+    for (const PinnedUse &use : block.uses)
+        if (!wait_for_mark(use.mark, deadline))
+            return false;
+    return true;
+}
+
+void PinnedPool::give_back(PinnedBlock *block) noexcept
+{
+    finish(block);
+    device_table.aclrtFreeHost(block->pointer);
+}
+
+// Gives back what is free.
+int PinnedPool::trim()
 {
     if (const int error = ascend_cy_ensure_context())
+        return error;
+    QuietScope quiet;
+    Lock lock(mutex_);
+    poll_pending(SIZE_MAX);
+    free_cached();
+    return ACL_SUCCESS;
+}
+
+// Gives back what will be free as well. Time up: 507046 without a message, for the caller asks again.
+int PinnedPool::trim_waiting(const Deadline &deadline)
+{
+    if (const int error = trim())
         return error;
     QuietScope quiet;
     std::vector<PinnedBlock> waiting;
     {
         Lock lock(mutex_);
-        poll_pending(SIZE_MAX);
-        free_cached();
-        if (wait)
-            waiting.swap(pending_);
+        waiting.swap(pending_);
     }
+    std::vector<PinnedBlock>::iterator busy = waiting.begin();
     for (PinnedBlock &block : waiting) {
-        for (const PinnedUse &use : block.uses)
-            wait_for_mark(use.mark);
-        finish(&block);
-        device_table.aclrtFreeHost(block.pointer);
+        if (wait_for(block, deadline)) {
+            give_back(&block);
+        } else {
+            if (&block != &*busy)
+                *busy = std::move(block);
+            ++busy;
+        }
     }
-    return ACL_SUCCESS;
+    waiting.erase(busy, waiting.end());
+    if (waiting.empty())
+        return ACL_SUCCESS;
+    keep_pending(&waiting);
+    return ACL_ERROR_RT_STREAM_SYNC_TIMEOUT;
+}
+
+void PinnedPool::keep_pending(std::vector<PinnedBlock> *blocks)
+{
+    Lock lock(mutex_);
+    try {
+        pending_.reserve(pending_.size() + blocks->size());
+    } catch (const std::bad_alloc &) {
+        // Nowhere to note them: rare, and waiting is the one way not to lose them.
+        lock.unlock();
+        for (PinnedBlock &block : *blocks) {
+            wait_for(block, Deadline());
+            give_back(&block);
+        }
+        throw;
+    }
+    std::move(blocks->begin(), blocks->end(), std::back_inserter(pending_));
 }
 
 void PinnedPool::count_live(ascend_cy_live_counts_t *counts) noexcept
@@ -291,17 +346,19 @@ void count_live_pinned(ascend_cy_live_counts_t *counts) noexcept { pinned_pool()
 
 void give_back_idle_pinned_memory() noexcept
 {
-    guarded([] { return pinned_pool().trim(false); });
+    guarded([] { return pinned_pool().trim(); });
 }
 
 } // namespace ascend_cy
 
 using namespace ascend_cy;
 
-int ascend_cy_pinned_alloc(size_t size, void **out)
+int ascend_cy_pinned_alloc(size_t size, void **out) { return ascend_cy_pinned_alloc_within(size, -1, out); }
+
+int ascend_cy_pinned_alloc_within(size_t size, int32_t timeout_ms, void **out)
 {
     *out = nullptr;
-    return guarded([&] { return pinned_pool().alloc(size, out); });
+    return guarded([&] { return pinned_pool().alloc(size, Deadline(timeout_ms), out); });
 }
 
 void ascend_cy_pinned_free(void *pointer)
@@ -324,7 +381,9 @@ int ascend_cy_pinned_record_stream(void *pointer, ascend_cy_stream_t *stream)
     return guarded([&] { return pinned_pool().record(pointer, stream); });
 }
 
-int ascend_cy_pinned_trim(void)
+int ascend_cy_pinned_trim(void) { return ascend_cy_pinned_trim_within(-1); }
+
+int ascend_cy_pinned_trim_within(int32_t timeout_ms)
 {
-    return guarded([] { return pinned_pool().trim(true); });
+    return guarded([&] { return pinned_pool().trim_waiting(Deadline(timeout_ms)); });
 }

@@ -79,10 +79,15 @@ ASCEND_CY_API int ascend_cy_pool_trim_within(int32_t device, uint64_t keep, int3
 
 /* Gives pinned host memory, 64-byte aligned, pooled by size. May block. */
 ASCEND_CY_API int ascend_cy_pinned_alloc(size_t size, void **out);
+/* The same, and where memory is short it waits for work no longer than this (-1: no limit): 507046 where time is up first. */
+ASCEND_CY_API int ascend_cy_pinned_alloc_within(size_t size, int32_t timeout_ms, void **out);
 /* Takes it back; ordered after the work enqueued on streams recorded with ascend_cy_pinned_record_stream. */
 ASCEND_CY_API void ascend_cy_pinned_free(void *pointer);
 ASCEND_CY_API int ascend_cy_pinned_record_stream(void *pointer, ascend_cy_stream_t *stream);
+/* Gives back what is free, and waits for what streams still use. */
 ASCEND_CY_API int ascend_cy_pinned_trim(void);
+/* The same, waiting no longer than this (-1: no limit): 507046 where work that uses freed memory is not finished by then. */
+ASCEND_CY_API int ascend_cy_pinned_trim_within(int32_t timeout_ms);
 
 #ifdef __cplusplus
 }

@@ -649,6 +649,38 @@ TEST(pinned_memory)
     expect_nothing_left();
 }
 
+TEST(pinned_memory_waits_within_a_time)
+{
+    Stream *stream = make_stream();
+    Stream *idle = make_stream();
+    void *blocks[3] = {};
+    for (void *&block : blocks) {
+        OK(ascend_cy_pinned_alloc(MiB, &block));
+        OK(ascend_cy_pinned_record_stream(block, &block == &blocks[1] ? idle : stream));
+    }
+    hold(stream, true);
+    for (void *block : blocks)
+        ascend_cy_pinned_free(block);
+    for (const int32_t timeout_ms : {0, 5}) {
+        CHECK_EQ(ascend_cy_pinned_trim_within(timeout_ms), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
+        CHECK_EQ(fake_acl()->host_bytes(), 2 * MiB); // what nobody uses went
+    }
+    void *more = nullptr;
+    fake_acl()->fail("aclrtMallocHost", ACL_ERROR_RT_MEMORY_ALLOCATION, 0, 1);
+    CHECK_EQ(ascend_cy_pinned_alloc_within(MiB, 5, &more), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
+    CHECK(more == nullptr);
+    CHECK_EQ(fake_acl()->host_bytes(), 2 * MiB); // nothing has changed
+    OK(ascend_cy_pinned_alloc_within(MiB, 5, &more)); // the device has some again
+    ascend_cy_pinned_free(more);
+    hold(stream, false);
+    OK(ascend_cy_pinned_trim_within(-1));
+    CHECK_EQ(fake_acl()->host_bytes(), 0u);
+    OK(ascend_cy_pinned_trim_within(0)); // nothing to wait for
+    ascend_cy_stream_release(stream);
+    ascend_cy_stream_release(idle);
+    expect_nothing_left();
+}
+
 // Against a simple model: no two live buffers overlap, counts are exact, nothing is left.
 TEST(random_use)
 {
