@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import keyword
 import re
+import sys
 import tempfile
 from pathlib import Path
 
 from ascend_cy._cli_common import CliError, os_reason
 
+TAKEN = ("ascend_cy", "conftest", "numpy", "pytest")
 TEMPLATES = Path(__file__).resolve().parent / "templates" / "kernel"
 
 
@@ -27,6 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     name = arguments.name
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise CliError(f"NAME must be lower case letters, digits and _, and begin with a letter; got {name!r}")
+    if keyword.iskeyword(name) or name in sys.stdlib_module_names or name in TAKEN:
+        raise CliError(f"NAME must not be a word of Python or a module that the project imports; got {name!r}")
     target = Path(arguments.dir) / name
     if target.exists():
         raise CliError(f"{target} is there already")

@@ -50,6 +50,21 @@ def test_names_that_cannot_be(tmp_path, name):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("name", ["class", "lambda", "numpy", "pytest", "json", "ascend_cy"])
+def test_names_that_python_has_already(tmp_path, name):
+    assert "NAME must not be a word of Python" in refused("new-kernel", name, cwd=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["add", "exp", "kernel", "int"])
+def test_names_that_c_or_ascend_c_have_already(tmp_path, own_cache, name):
+    embedded.compiler()
+    good("new-kernel", name, cwd=tmp_path)
+    done = subprocess.run([sys.executable, "-c", f"import {name}; {name}._kernel()"], cwd=tmp_path / name, text=True,
+                          capture_output=True, timeout=280, env={**os.environ, **own_cache})
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_nothing_is_written_over(tmp_path):
     (tmp_path / "mine").mkdir()
     assert "is there already" in refused("new-kernel", "mine", cwd=tmp_path)
