@@ -4,9 +4,10 @@
 //
 // Numbers. Every row is taken relative to a pivot p, its first element: d = x - p, m = mean(d), e = d - m,
 // v = mean(e * e), y = e / sqrt(v + eps) * gamma + beta, mean = p + m. Rows with equal elements give exactly beta, and a
-// mean far from zero costs no digits. All in float; 16-bit types round once, at the end. Rows for which that is not enough
-// are found by their mean and variance and done again: scaled by a power of two where squares leave the range of float,
-// around the mean where the pivot lies far from it. Other rows pay nothing for it.
+// mean far from zero costs no digits. All in float; 16-bit types round once, at the end, and take the mean of e, which the
+// rounding of m left, off e: near zero their units are finer than that. Rows for which that is not enough are found by
+// their mean and variance and done again: scaled by a power of two where squares leave the range of float, around the
+// mean where the pivot lies far from it. Other rows pay nothing for it.
 //
 // Shapes. Whole rows, several to a tile, double buffered: x is read once, y written once, gamma and beta read once a
 // core. Rows that do not fit are split: one pass over their tiles for mean and variance (combined after Chan), one for y.
@@ -27,7 +28,8 @@ constexpr float kTinyVariance = 8.077935669463161e-28f; // 2^-90: below it squar
 struct RowStats {
     float scale; // of x, before anything else
     float pivot; // of the scaled row
-    float shift; // mean of (scaled x - pivot)
+    float shift; // mean of (scaled x - pivot), rounded
+    float residual; // what that left
     float multiplier;
     float mean;
     float rstd;
@@ -35,6 +37,8 @@ struct RowStats {
 
 // T is the type of x and y.
 template <typename T> class LayerNorm {
+    static constexpr bool kSixteenBits = sizeof(T) != sizeof(float);
+
 public:
     __aicore__ inline LayerNorm() {}
 
@@ -240,6 +244,12 @@ private:
         math_.RowSums(shifts_, a, rows);
         Muls(shifts_, shifts_, invCols_, n);
         math_.ApplyNumbers<Operation::kSub>(b, a, shifts_, rows);
+        if constexpr (kSixteenBits) {
+            // What the rounded mean left: near zero a unit of a 16-bit type is less than that.
+            math_.RowSums(scratch_, b, rows);
+            Muls(scratch_, scratch_, invCols_, n);
+            math_.ApplyNumbers<Operation::kSub>(b, b, scratch_, rows);
+        }
         math_.Products(a, b, b, rows);
         math_.RowSums(variances_, a, rows);
         Muls(variances_, variances_, invCols_, n);
@@ -397,6 +407,9 @@ private:
         const LocalTensor<float> b = ResultTile(y);
         Adds(a, a, -row.pivot, n);
         Adds(a, a, -row.shift, n);
+        if constexpr (kSixteenBits) {
+            Adds(a, a, -row.residual, n);
+        }
         Muls(b, a, row.multiplier, n);
         ApplyWeights(b, 1, count);
         Narrowed(y, b, 1, count);
@@ -452,6 +465,7 @@ private:
     {
         float done = 0.0f;
         float mean = 0.0f;
+        float residual = 0.0f; // what the rounding of `mean` left
         float squares = 0.0f;
         stats.scale = scale;
         LoadTile(row * cols_, 1, Min(pitch_, cols_));
@@ -472,17 +486,25 @@ private:
             Adds(a, a, -stats.pivot, n);
             const float tileMean = math_.SliceSum(scratch_, a, count) / size;
             Adds(b, a, -tileMean, n);
+            float tileResidual = 0.0f;
+            if constexpr (kSixteenBits) {
+                tileResidual = math_.SliceSum(scratch_, b, count) / size;
+            }
             Mul(a, b, b, n);
             const float tileSquares = math_.SliceSum(scratch_, a, count);
             const float delta = tileMean - mean;
             const float total = done + size;
-            mean += delta * (size / total);
+            const float part = size / total;
+            const float next = mean + delta * part;
+            residual += (tileResidual - residual) * part + (delta * part - (next - mean));
+            mean = next;
             squares += tileSquares + delta * delta * (done * (size / total));
             done = total;
             yQueue_.FreeTensor(y);
             xQueue_.FreeTensor(x);
         }
         stats.shift = mean;
+        stats.residual = residual;
         return squares * invCols_;
     }
 
