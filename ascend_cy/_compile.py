@@ -73,8 +73,8 @@ def compile(source, *, target=None, options=(), include_dirs=(), name=None, vers
         If the compiler is missing or refuses the source, or the source has no kernel. Its message has the compiler's
         errors, with the lines of the source.
     OSError
-        If a file cannot be read, or others may write to the cache's folder. Where the cache cannot be written, a RuntimeWarning
-        says so and the kernel is compiled all the same.
+        If a file cannot be read, or others may write to the cache's folder. Where the cache cannot be written, a
+        RuntimeWarning says so and the kernel is compiled all the same.
     TypeError, ValueError
         For arguments that cannot be.
     AclError

@@ -47,24 +47,26 @@ class Watcher:
                     break
                 event, future, result = self.waiting.popleft()
             failure = wait(self.stream, event)
+            pending = [] if failure is None else self.read_failure()
             settle(future, result, failure)
+            for event, future, result in pending:
+                event.close()
+                settle(future, result, failure)
             # Nothing here keeps the result until the next one comes.
-            del event, future, result
-            if failure is not None:
-                self.fail_all(failure)
-                del failure
+            del event, future, result, failure, pending
         self.stream.close()
 
-    def fail_all(self, failure: BaseException) -> None:
-        """Read the stream's failure. It hides later ones, so whoever waited for work enqueued by then gets it too."""
+    def read_failure(self) -> list[tuple[Event, StreamFuture[Any], Any]]:
+        """Read the stream's failure, which hides later ones: so whoever waits for work enqueued by then gets it too.
+
+        Before anybody is told of it, so that what is asked for afterwards is not mistaken for that work.
+        """
         with contextlib.suppress(AclError):
             self.stream.synchronize()
         with _changed:
-            failed = list(self.waiting)
+            pending = list(self.waiting)
             self.waiting.clear()
-        for event, future, result in failed:
-            event.close()
-            settle(future, result, failure)
+        return pending
 
 
 class Threads:
