@@ -477,8 +477,8 @@ def test_ctrl_c_reaches_numpy(tmp_path):
     array = ascend_cy.full((3, 4), 2.5)
     gate = threading.Event()
     array.stream.add_callback(gate.wait, 30)
-    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
-    begun = time.monotonic()
+    patience = float(os.environ.get("ASCEND_CY_TEST_PATIENCE", "1"))
+    threading.Timer(0.1 * patience, os.kill, (os.getpid(), signal.SIGINT)).start()
     try:
         convert(array)
     except KeyboardInterrupt:
@@ -841,6 +841,7 @@ assert ascend_cy.live_objects()["buffers"] == live["buffers"]
 """
 
 
+@pytest.mark.skipif("ASCEND_CY_TEST_PATIENCE" in os.environ, reason="a sanitizer keeps memory of its own")
 def test_memory_is_flat_over_thousands_of_rounds(tmp_path):
     check(SOAK, tmp_path)
 

@@ -161,6 +161,6 @@ with profiler.profile() as recording, profiler.annotate("mine"):
 assert [each.name for each in recording.ranges] == ["mine"]
 """
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path, text=True, capture_output=True, timeout=60,
-                          env={**os.environ, "LD_PRELOAD": str(library)})
+                          env={**os.environ, "LD_PRELOAD": f"{os.environ.get('LD_PRELOAD', '')} {library}".strip()})
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == ["begin before anything", "end 1", "begin fill", "end 2", "begin mine", "end 3"]
