@@ -184,10 +184,11 @@ struct MoveTask final : Task {
     Step wait_for_link(Stream &on)
     {
         uint64_t end = reserve_link(*on.device, link > 0, width * rows);
+        void *handle = on.handle();
+        uint32_t task = id;
+        /* From here on the task can be withdrawn, and gone. */
         waits.store(true);
-        Timer::Id timer = Timer::instance().add(end, [handle = on.handle(), task = id] {
-            end_current(handle, task, ACL_SUCCESS, "");
-        });
+        Timer::Id timer = Timer::instance().add(end, [handle, task] { end_current(handle, task, ACL_SUCCESS, ""); });
         if (timer != 0) return Step::Pending;
         return waits.exchange(false) ? Step::Done : Step::Pending;
     }
