@@ -228,7 +228,9 @@ static void replaced_during_use()
     static std::atomic<aclrtNotify> notifies[places];
     static std::atomic<int> replacing;
     static int64_t *word;
-    OK(aclrtMalloc(reinterpret_cast<void **>(&word), 64, ACL_MEM_MALLOC_HUGE_FIRST));
+    /* Fills go to ever new places: two streams that fill the same one are the caller's race. */
+    static constexpr size_t fills_of_a_thread = 4096;
+    OK(aclrtMalloc(reinterpret_cast<void **>(&word), (8 + 8 * fills_of_a_thread) * sizeof *word, ACL_MEM_MALLOC_HUGE_FIRST));
     for (int i = 0; i < places; ++i) {
         aclrtStream stream;
         aclrtEvent event;
@@ -270,6 +272,7 @@ static void replaced_during_use()
             --replacing;
             return;
         }
+        size_t fills = 0;
         while (replacing != 0) {
             aclrtStream stream = streams[next(places)];
             aclrtEvent event = events[next(places)];
@@ -290,7 +293,11 @@ static void replaced_during_use()
             case 7: code = aclrtEventGetTimestamp(event, &us); break;
             case 8: code = aclrtRecordNotify(notify, stream); break;
             case 9: code = aclrtStreamQuery(stream, &state); break;
-            case 10: code = aclrtMemsetAsync(word + 6, 8, number, 8, stream); break;
+            case 10: {
+                const size_t place = 8 + static_cast<size_t>(number) * fills_of_a_thread + fills++ % fills_of_a_thread;
+                code = aclrtMemsetAsync(word + place, 8, number, 8, stream);
+                break;
+            }
             default: code = aclrtStreamGetId(stream, &id);
             }
             /* Gone; not in time; aborted with its stream; no time recorded yet, or its record not yet done. */

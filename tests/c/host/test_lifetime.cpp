@@ -21,7 +21,7 @@ template <typename Body> static int in_child(Body body)
     const pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
-        alarm(10);
+        alarm(60);
         body();
         std::fflush(nullptr);
         _exit(0);
