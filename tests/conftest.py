@@ -65,6 +65,15 @@ def nothing_left_behind(request):
         assert package.memory_stats()["limit"] is None, "the test left a memory limit"
 
 
+@pytest.fixture(scope="module")
+def quick_collections():
+    """What other tests and libraries hold is left out of collections, of which some tests need hundreds."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 @pytest.fixture
 def stream():
     import ascend_cy

@@ -420,14 +420,7 @@ ANYTHING = {
 CASES = [pytest.param(name, parameter, kind, value, *(message or [None]), id=f"{name}-{parameter}-{value!r}"[:100])
          for name, parameters in BAD.items() for parameter, rows in parameters.items() for kind, value, *message in rows]
 
-
-@pytest.fixture(scope="module", autouse=True)
-def quick_collections():
-    """What other tests and libraries hold is not looked through by each of the collections here."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
+pytestmark = pytest.mark.usefixtures("quick_collections")
 
 
 @contextlib.contextmanager

@@ -133,15 +133,6 @@ def same(one, two) -> bool:
     return [bits(a) for a in one[0]] == [bits(a) for a in two[0]] and one[1] == two[1]
 
 
-@pytest.fixture
-def quick_collections():
-    """What is there already is left out of collections, of which a test needs hundreds."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
 @pytest.mark.usefixtures("quick_collections")
 def test_every_call_fails_once():
     """The k-th AscendCL call of one run through everything fails, for every k."""

@@ -425,15 +425,6 @@ def test_other_devices(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.fixture
-def quick_collections():
-    """What other tests and libraries hold is not looked through by each collection."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
 def test_every_call_fails_once(quick_collections):
     """The right exception, nothing left, and the next run works."""
     embedded.require()

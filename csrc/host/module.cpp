@@ -248,28 +248,20 @@ Passed has_passed(const Module::Mark &mark) noexcept
                : Passed::No;
 }
 
-using Clock = std::chrono::steady_clock;
-
-// False when time is up; timeout_ms is -1 for no limit.
-bool wait_for(const Module::Mark &mark, int32_t timeout_ms, Clock::time_point end) noexcept
+// False when time is up.
+bool wait_for(const Module::Mark &mark, const Deadline &deadline) noexcept
 {
     QuietScope quiet; // failures of work belong to those who wait for their streams
     if (mark.event == nullptr) {
         while (has_passed(mark) == Passed::No) {
-            if (timeout_ms != -1 && Clock::now() >= end)
+            if (deadline.limited() && deadline.left_ms() == 0)
                 return false;
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
         return true;
     }
     DeviceScope scope(mark.stream->device);
-    if (timeout_ms == -1) {
-        wait_for_mark(mark.event);
-        return true;
-    }
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
-    const int32_t slice = static_cast<int32_t>(std::max<int64_t>(left, 1)); // AscendCL refuses 0
-    return ACY_CALL(aclrtSynchronizeEventWithTimeout, mark.event, slice) != ACL_ERROR_RT_EVENT_SYNC_TIMEOUT;
+    return wait_for_mark(mark.event, deadline);
 }
 
 // Nothing of it runs any more.
@@ -449,9 +441,9 @@ int ascend_cy_launches_wait(ascend_cy_launches_t *launches, int32_t timeout_ms)
         return fail(ACL_ERROR_RT_PARAM_INVALID, "", "timeout_ms is %d; it is -1 (no limit) or not negative", timeout_ms);
     if (const int error = ready())
         return error;
-    const Clock::time_point end = Clock::now() + std::chrono::milliseconds(timeout_ms);
+    const Deadline deadline(timeout_ms);
     for (const Module::Mark &mark : launches->marks)
-        if (!wait_for(mark, timeout_ms, end))
+        if (!wait_for(mark, deadline))
             return fail(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, "", "kernels of module %s have not finished",
                         launches->module.c_str());
     return ACL_SUCCESS;

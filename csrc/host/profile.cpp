@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "event.h"
 #include "stream.h"
 
 namespace ascend_cy {
@@ -152,13 +153,6 @@ void finish(OpenRange *range) noexcept
     delete range;
 }
 
-bool has_passed(aclrtEvent event) noexcept
-{
-    aclrtEventRecordedStatus status = ACL_EVENT_RECORDED_STATUS_NOT_READY;
-    const int code = device_table.aclrtQueryEventStatus(event, &status);
-    return code != ACL_SUCCESS || status == ACL_EVENT_RECORDED_STATUS_COMPLETE;
-}
-
 // So that a long recording does not keep an event for everything that ever ran.
 void finish_what_has_passed() noexcept
 {
@@ -166,7 +160,7 @@ void finish_what_has_passed() noexcept
         OpenRange *range = nullptr;
         {
             std::lock_guard<std::mutex> lock(mutex);
-            if (pending.empty() || !has_passed(pending.front()->end))
+            if (pending.empty() || !mark_passed(pending.front()->end))
                 return;
             range = pending.front();
             pending.pop_front();
