@@ -45,17 +45,14 @@ public:
     uint64_t report_stamp_ns = 0;
 };
 
-CorePool &Cores()
-{
-    static CorePool pool;
-    return pool;
-}
+// Made when the binary is loaded, not at the first launch: at exit the device, which registers behind each load, then stops
+// before these go.
+CorePool the_cores;
+Registry the_launches;
 
-Registry &Launches()
-{
-    static Registry registry;
-    return registry;
-}
+CorePool &Cores() { return the_cores; }
+
+Registry &Launches() { return the_launches; }
 
 uint64_t WallClock()
 {
