@@ -39,6 +39,9 @@ cdef const Py_ssize_t *array_shape(DeviceArray array) noexcept nogil
 cdef const Py_ssize_t *array_strides(DeviceArray array) noexcept nogil
 # Says that work on `stream` (None: the thread's current stream) uses the array; call it after enqueueing.
 cdef int array_record_stream(DeviceArray array, Stream stream) except -1 nogil
+# Before work that ascend_cy does not enqueue: `stream` waits for what may still write to the array or, where that work writes
+# to it, for all that uses it.
+cdef int array_order_stream(DeviceArray array, bint writing, Stream stream) except -1 nogil
 
 # *Private* from here on.
 cdef DeviceArray new_array(int rank, const Py_ssize_t *shape, int code, void *stream_box)

@@ -79,6 +79,20 @@ cdef int array_record_stream(DeviceArray array, Stream stream) except -1 nogil:
     return check(ascend_cy_buffer_record_stream(<ascend_cy_buffer_t *>array.buffer, <ascend_cy_stream_t *>box))
 
 
+cdef int array_order_stream(DeviceArray array, bint writing, Stream stream) except -1 nogil:
+    check_open(array)
+    cdef void *box = stream_box(stream)
+    cdef int32_t home = ascend_cy_stream_device(<ascend_cy_stream_t *>array.home)
+    cdef int32_t device = ascend_cy_stream_device(<ascend_cy_stream_t *>box)
+    if writing and array.readonly:
+        with gil:
+            raise ValueError("array is read-only")
+    if home != device:
+        with gil:
+            raise ValueError(f"array is on device {home}, but the stream is of device {device}")
+    return use_on(array, writing, box)
+
+
 cdef DeviceArray bare_array(int rank, int code):
     """An array object without memory, shape or strides."""
     cdef DeviceArray array = DeviceArray.__new__(DeviceArray)

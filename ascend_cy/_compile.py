@@ -90,6 +90,8 @@ def compile(source, *, target=None, options=(), include_dirs=(), name=None, vers
     request = Request.checked(target, options, include_dirs, compiler)
     check_names(name, version)  # before the compiler takes its time
     content, path, signatures = request.build(source)
+    if target in _npu_build.FAMILIES and device_info()["kind"] != "npu":
+        raise ValueError(f"target must be 'sim' or 'cpu' where no NPU is in use, got {target!r}; the source does compile for it")
     return make_module(content, path, name or (None if path else "source"), version, None, signatures, request.build)
 
 
@@ -197,15 +199,16 @@ class Build:
 
     def compiler_identity(self) -> list[Any]:
         if self.target in _npu_build.FAMILIES:
-            toolchain = self.toolchain()
-            return [str(toolchain.compiler), toolchain.version]
+            compiler = self.toolchain().compiler
+            status = os.stat(compiler)
+            return [str(compiler), says_of_itself((str(compiler),), status.st_mtime_ns, status.st_size)]
         return list(host_compiler(self.request.compiler))
 
     def toolchain(self) -> _npu_build.Toolchain:
         try:
             return _npu_build.find_toolchain()
         except _npu_build.CannError as error:
-            raise CompileError(str(error)) from None
+            raise CompileError(f"{error} in ASCEND_HOME_PATH") from None
 
     def make(self) -> _cache.Made:
         with tempfile.TemporaryDirectory(prefix="ascend_cy-") as folder:
@@ -215,10 +218,10 @@ class Build:
                 source.write_text(self.text, errors="surrogateescape")
             else:
                 source = Path(self.path)
-            signatures = {} if self.target == "cpu" else self.signatures(source)
+            kernels = [] if self.target == "cpu" else self.kernels(work, source)
             output = work / "kernel.bin"
             if self.target == "sim":
-                self.compile_sim(work, source, output)
+                self.compile_sim(work, source, output, kernels)
             elif self.target == "cpu":
                 self.compile_cpu(work, source, output)
             else:
@@ -228,6 +231,7 @@ class Build:
                 content = output.read_bytes()
             except FileNotFoundError:
                 raise CompileError(f"{self.path or NO_FILE}: the compiler for {self.target} wrote nothing") from None
+            signatures = {kernel.name: kernel.declarations for kernel in kernels}
             return _cache.Made(content, files, {"signatures": signatures}, self.absent(files))
 
     def absent(self, files: list[str]) -> tuple[str, ...]:
@@ -241,30 +245,46 @@ class Build:
                     found.update(os.path.join(earlier, os.path.relpath(file, folder)) for earlier in folders[:i])
         return tuple(sorted(path for path in found if not os.path.lexists(path)))
 
-    def signatures(self, source: Path) -> dict[str, list[str]]:
-        """What the kernels of an Ascend C source take, by name."""
-        try:
-            kernels = _kernel_entries.find_kernels(source, list(self.request.include_dirs))
-        except _kernel_entries.KernelSourceError as error:
-            raise CompileError(self.shown(str(error), str(source.parent))) from None
-        return {kernel.name: kernel.declarations for kernel in kernels}
+    def kernels(self, work: Path, source: Path) -> list[_kernel_entries.Kernel]:
+        """Those of an Ascend C source that are compiled."""
 
-    def compile_sim(self, work: Path, source: Path, output: Path) -> None:
-        entries = work / "entries.cpp"
-        entries.write_text(_kernel_entries.generate(source, list(self.request.include_dirs), source_names=True))
+        def preprocess(directives: str) -> str:
+            # Errors in the directives are told with the lines of the source.
+            shown = str(source).replace("\\", "\\\\").replace('"', '\\"')
+            file, output = work / "conditions.cpp", work / "conditions.i"
+            first = '#include "kernel_operator.h"\n' if self.target == "sim" else ""
+            file.write_text(f'{first}#line 1 "{shown}"\n{directives}', errors="surrogateescape")
+            if self.target == "sim":
+                line = [*self.sim_compile_line(file, output, source), "-E"]
+            else:
+                line = ["-E" if word == "-c" else word for word in self.npu_lines(file, source, output, output)[0]]
+            self.call(line, work)
+            return output.read_text(errors="replace")
+
+        try:
+            return _kernel_entries.find_kernels(source, list(self.request.include_dirs), preprocess=preprocess)
+        except _kernel_entries.KernelSourceError as error:
+            raise CompileError(self.shown(str(error), str(work))) from None
+
+    def sim_compile_line(self, file: Path, output: Path, source: Path) -> list[str]:
+        """The command for `file`, which takes the place of `source`, without what it is for: -c or -E."""
         command = _kernel_entries.sim_compile_command(
-            entries,
-            work / "kernel.o",
+            file,
+            output,
             INCLUDE,
             extra_include_dirs=[*self.request.include_dirs, source.parent],
-            extra_flags=[*self.request.options, "-MD", "-MF", str(work / "kernel.d")],
+            extra_flags=list(self.request.options),
         )
         command[:1] = self.request.compiler  # the compiler may be several words: ccache g++
-        runtime = [path for path in command if path.endswith(".cpp") and path != str(entries)]
-        compile_line = [part for part in command if part not in runtime and part not in _kernel_entries.SIM_LINK_FLAGS]
-        self.call([*compile_line, "-c"], work)
-        (work / "runtime.o").write_bytes(sim_runtime(self.request.compiler, runtime))
-        objects = [str(work / "kernel.o"), str(work / "runtime.o")]
+        dropped = {*sim_runtime_sources(), *_kernel_entries.SIM_LINK_FLAGS}
+        return [part for part in command if part not in dropped]
+
+    def compile_sim(self, work: Path, source: Path, output: Path, kernels: list[_kernel_entries.Kernel]) -> None:
+        entries, compiled = work / "entries.cpp", work / "kernel.o"
+        entries.write_text(_kernel_entries.generate(source, source_names=True, kernels=kernels))
+        self.call([*self.sim_compile_line(entries, compiled, source), "-c", "-MD", "-MF", str(work / "kernel.d")], work)
+        (work / "runtime.o").write_bytes(sim_runtime(self.request.compiler))
+        objects = [str(compiled), str(work / "runtime.o")]
         self.call([*self.request.compiler, *objects, "-o", str(output), *_kernel_entries.SIM_LINK_FLAGS], work)
 
     def compile_cpu(self, work: Path, source: Path, output: Path) -> None:
@@ -273,11 +293,15 @@ class Build:
         command = [*self.request.compiler, *CPU_FLAGS, *folders, *self.request.options, *depends, str(source), "-o", str(output)]
         self.call([*command, *CPU_LINK_FLAGS], work)
 
+    def npu_lines(self, file: Path, source: Path, compiled: Path, linked: Path) -> list[list[str]]:
+        """The compile and the link line for `file`, which takes the place of `source`."""
+        compile_line, link_line = _npu_build.commands(self.toolchain(), file, linked, self.target, temporary=compiled)
+        folders = [f"-I{folder}" for folder in [*self.request.include_dirs, source.parent]]
+        return [[*compile_line, *folders, *self.request.options], link_line]
+
     def compile_npu(self, work: Path, source: Path, output: Path) -> None:
-        toolchain = self.toolchain()
-        compile_line, link_line = _npu_build.commands(toolchain, source, output, self.target, temporary=work / "kernel.tmp.o")
-        extra = [*(f"-I{folder}" for folder in [*self.request.include_dirs, source.parent]), *self.request.options]
-        self.call([*compile_line, *extra, "-MD", "-MF", str(work / "kernel.d")], work)
+        compile_line, link_line = self.npu_lines(source, source, work / "kernel.tmp.o", output)
+        self.call([*compile_line, "-MD", "-MF", str(work / "kernel.d")], work)
         self.call(link_line, work)
 
     def call(self, command: list[str], work: Path) -> None:
@@ -299,7 +323,7 @@ def run_compiler(command: Sequence[str], work: Path) -> subprocess.CompletedProc
     try:
         return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, env=environment)
     except OSError as error:
-        raise CompileError(f"cannot run the compiler {command[0]}: {error.strerror}; name another one with CXX") from None
+        raise CompileError(f"cannot run the compiler {command[0]}: {error.strerror}") from None
 
 
 def dependencies(work: Path) -> list[str]:
@@ -351,8 +375,13 @@ def cpu_identity() -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def sim_runtime(compiler: tuple[str, ...], sources: list[str]) -> bytes:
+def sim_runtime_sources() -> list[str]:
+    return sorted(map(str, (INCLUDE / "ascendc" / "runtime").glob("*.cpp")))
+
+
+def sim_runtime(compiler: tuple[str, ...]) -> bytes:
     """The simulator's own part of a binary, compiled once and kept: a relocatable object."""
+    sources = sim_runtime_sources()
     flags = [*_kernel_entries.SIM_FLAGS, f"-I{INCLUDE / 'ascendc' / 'include'}", f"-I{INCLUDE}"]
     parts = ["sim runtime", host_compiler(compiler), flags, package_identity(), platform.machine()]
     key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:40]

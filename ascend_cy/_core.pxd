@@ -1,7 +1,7 @@
 # The door to streams, events and arrays for `cimport`. Append-only.
 
-from ascend_cy._array cimport (DeviceArray, array_data, array_dtype_code, array_ndim, array_record_stream, array_shape,
-                               array_strides)
+from ascend_cy._array cimport (DeviceArray, array_data, array_dtype_code, array_ndim, array_order_stream,
+                               array_record_stream, array_shape, array_strides)
 from ascend_cy._stream cimport Event, Stream, stream_handle, stream_synchronize
 
 # Of the binary interface of the public .pxd files; grows with every incompatible change.

@@ -11,10 +11,14 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["Kernel", "KernelSourceError", "find_kernels", "generate", "sim_compile_command"]
+__all__ = ["Kernel", "KernelSourceError", "Preprocess", "find_kernels", "generate", "sim_compile_command"]
+
+#: What a compiler's preprocessor makes of a text.
+Preprocess = Callable[[str], str]
 
 
 class KernelSourceError(ValueError):
@@ -96,6 +100,40 @@ def without_directives(text: str) -> str:
     return text
 
 
+def _in_conditions(text: str) -> set[int]:
+    """Lines, from 0, that stand between an #if and its #endif."""
+    found: set[int] = set()
+    opened: list[int] = []
+    for match in _DIRECTIVE.finditer(text):
+        word = re.match(r"\s*#\s*(\w+)", match.group())
+        line = text.count("\n", 0, match.start())
+        if word and word[1] in ("if", "ifdef", "ifndef"):
+            opened.append(line)
+        elif word and word[1] == "endif" and opened:
+            found.update(range(opened.pop(), line))
+    return found
+
+
+def _taken(raw: str, text: str, declarations: list[_Declaration], preprocess: Preprocess) -> list[_Declaration]:
+    """The declarations that are left once the preprocessor has seen the source's conditions.
+
+    It is shown the directives alone, with a mark on the line of each declaration: heads of kernels are macros, which
+    would be gone.
+    """
+    lines = [""] * (raw.count("\n") + 1)
+    for match in _DIRECTIVE.finditer(text):
+        # Comments are gone from `text`, but so are strings.
+        original = raw[match.start() : match.end()]
+        kept = original if '"' in original else match.group()
+        first = text.count("\n", 0, match.start())
+        for number, line in enumerate(kept.split("\n")):
+            lines[first + number] = line
+    for number, declaration in enumerate(declarations):
+        lines[declaration.line] += f" ascend_cy_kernel_{number} "
+    left = {int(number) for number in re.findall(r"\bascend_cy_kernel_(\d+)\b", preprocess("\n".join(lines) + "\n"))}
+    return [declaration for number, declaration in enumerate(declarations) if number in left]
+
+
 def _closing(text: str, start: int, opening: str, closing: str) -> int:
     """Index of the bracket that closes the one at `start`, or -1."""
     depth = 0
@@ -158,6 +196,7 @@ class _Declaration:
     template: bool
     instance: bool
     scope: list[str]
+    line: int  # of the word __global__, from 0
 
 
 def _declarations(text: str) -> list[_Declaration]:
@@ -205,6 +244,7 @@ def _declarations(text: str) -> list[_Declaration]:
                 template=bool(re.search(r"\btemplate\s*<", before)),
                 instance=bool(re.search(r"\btemplate\s*(?!\s*<)", before)),
                 scope=_scopes(text, match.start()),
+                line=text.count("\n", 0, match.start()),
             )
         )
 
@@ -240,13 +280,25 @@ def _cores(declaration: _Declaration, body: str, everything: str) -> tuple[int, 
     return (1, 0) if _CUBE_ONLY.search(everything) else (0, 1)
 
 
-def find_kernels(source: str | Path, include_dirs: list[str | Path] | None = None) -> list[Kernel]:
-    """The kernels that the source defines, in order. Templates count by their explicit instances."""
+def find_kernels(
+    source: str | Path, include_dirs: list[str | Path] | None = None, *, preprocess: Preprocess | None = None
+) -> list[Kernel]:
+    """The kernels that the source defines, in order. Templates count by their explicit instances.
+
+    With `preprocess`, which is called where kernels stand between ``#if`` and ``#endif``, those count that are compiled;
+    without it all do.
+    """
     path = Path(source)
-    text = strip_comments(path.read_text(errors="replace"))
+    raw = path.read_text(errors="surrogateescape")
+    text = strip_comments(raw)
     everything = _with_includes(path, text, [Path(d) for d in include_dirs or []])
     synchronizes = bool(_BLOCK_SYNC.search(everything))
     declarations = _declarations(without_directives(text))
+    conditional = 0
+    if preprocess is not None and not {d.line for d in declarations}.isdisjoint(_in_conditions(text)):
+        conditional = len(declarations)
+        declarations = _taken(raw, text, declarations, preprocess)
+        conditional -= len(declarations)
     templates = {d.name: d for d in declarations if d.template and d.body is not None}
     kernels: list[Kernel] = []
     for declaration in declarations:
@@ -263,22 +315,28 @@ def find_kernels(source: str | Path, include_dirs: list[str | Path] | None = Non
         has_c_name = bool(re.search(r"\bextern\b", definition.qualifiers))
         kernels.append(Kernel(name, definition.parameters, definition.declared, has_c_name, cubes, vectors, synchronizes))
     if not kernels:
+        left_out = "; those in conditions that are not met do not count" if conditional else ""
         raise KernelSourceError(
-            f"{path}: no kernel found (a __global__ function with a body, or an explicit instance of a template)"
+            f"{path}: no kernel found (a __global__ function with a body, or an explicit instance of a template){left_out}"
         )
     return kernels
 
 
 def generate(
-    source: str | Path, include_dirs: list[str | Path] | None = None, *, source_names: bool = False
+    source: str | Path,
+    include_dirs: list[str | Path] | None = None,
+    *,
+    source_names: bool = False,
+    kernels: list[Kernel] | None = None,
 ) -> str:
-    """C++ that includes the source and defines its entry table.
+    """C++ that includes the source and defines the entry table of `kernels`, by default of all that it has.
 
     With `source_names`, kernels that are not ``extern "C"`` are found as the source calls them as well as by their
     linker's name, which alone an NPU's binary has.
     """
     path = Path(source).resolve()
-    kernels = find_kernels(path, include_dirs)
+    if kernels is None:
+        kernels = find_kernels(path, include_dirs)
     lines = [
         "// Generated from the kernels of the source below; do not edit.",
         '#include "kernel_operator.h"',

@@ -2,6 +2,7 @@
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from ascend_cy._array cimport DeviceArray, is_unified
@@ -635,6 +636,15 @@ cdef class Kernel:
         self.image = image
         return 0
 
+    cdef _Image follow(self):
+        """The binary that the module has now; `handle` is of it."""
+        cdef _Image image
+        while True:
+            image = self.module.loaded()
+            if self.image is image:
+                return image
+            self.resolve(image)  # the module was reloaded
+
     cdef int compare(self, ascend_cy_kernel_t *handle) except -1:
         told = told_layout(handle)
         if told is None:
@@ -819,11 +829,7 @@ cdef object launch_kernel(Kernel kernel, object blocks, object stream, tuple arg
                 inline_data[pieces] = ascend_cy_inline_data_t(argument.offset, <uint32_t>end, <uint32_t>len(data))
                 end += len(data)
                 pieces += 1
-        while True:
-            image = kernel.module.loaded()
-            if kernel.image is image:
-                break
-            kernel.resolve(image)  # the module was reloaded
+        image = kernel.follow()  # alive until the launch is under way, whatever is loaded meanwhile
         handle = kernel.handle
         memcpy(&buffers[reads], written, writes * sizeof(written[0]))
         with nogil:
@@ -841,3 +847,56 @@ cdef object launch_kernel(Kernel kernel, object blocks, object stream, tuple arg
     finally:
         release_held(buffers, reads, unified)
         release_held(written, writes, unified)
+
+
+# ---- for Cython code without the GIL ----
+
+cdef struct Acquired:
+    ascend_cy_module_t *module  # retained
+    ascend_cy_kernel_t *kernel
+    size_t size                 # bytes of its parameters
+
+
+cdef void *kernel_acquire(object kernel) except NULL:
+    cdef Kernel known
+    cdef _Image image
+    cdef Acquired *acquired
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"kernel must be a Kernel, got {type(kernel).__name__}")
+    known = <Kernel>kernel
+    if known.inline_count:
+        raise ValueError(f"kernel {known.called} has data parameters ({known.signature}), which only Kernel.launch() takes: "
+                         "declare them as ptr and pass device memory")
+    image = known.follow()
+    acquired = <Acquired *>malloc(sizeof(Acquired))
+    if acquired is NULL:
+        raise MemoryError("no memory for a kernel")
+    ascend_cy_module_retain(image.handle)
+    acquired.module = image.handle
+    acquired.kernel = known.handle
+    acquired.size = known.params_size
+    return acquired
+
+
+cdef int kernel_launch(void *kernel, unsigned int blocks, const void *args, size_t size, Stream stream) except -1 nogil:
+    cdef Acquired *acquired = <Acquired *>kernel
+    cdef ascend_cy_stream_t *box
+    if acquired is NULL:
+        with gil:
+            raise ValueError("kernel must be what kernel_acquire() gave, got NULL")
+    if not 1 <= blocks <= MOST_BLOCKS:
+        with gil:
+            raise ValueError(f"blocks must be between 1 and {MOST_BLOCKS}, got {blocks}")
+    # A structure may end in padding.
+    if not acquired.size <= size <= (acquired.size + 7) // 8 * 8 or (args is NULL and size != 0):
+        with gil:
+            raise ValueError(f"args must be {acquired.size} bytes of parameters, got {size} bytes at {<uintptr_t>args:#x}")
+    box = <ascend_cy_stream_t *>stream_box(stream)
+    return check(ascend_cy_kernel_launch(acquired.kernel, blocks, <void *>args, acquired.size, acquired.size, NULL, 0,
+                                         box))
+
+
+cdef void kernel_release(void *kernel) noexcept nogil:
+    if kernel is not NULL:
+        ascend_cy_module_release((<Acquired *>kernel).module)
+        free(kernel)

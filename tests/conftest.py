@@ -74,6 +74,14 @@ def quick_collections():
     gc.unfreeze()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def cache_of_the_run(tmp_path_factory):
+    """What tests compile, those of other processes too, goes to a folder of the run and not to the user's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ASCEND_CY_CACHE_DIR", str(tmp_path_factory.mktemp("ascend_cy-cache")))
+        yield
+
+
 @pytest.fixture
 def stream():
     import ascend_cy

@@ -27,7 +27,7 @@ RECORDED = Path(__file__).resolve().parents[1] / "benchmarks" / "instructions.js
 def report(tmp_path_factory):
     """One quick run, peers left out: what they cost to load has nothing to do with the harness."""
     folder = tmp_path_factory.mktemp("bench")
-    words = ("bench", "call", "layernorm", "backward", "allocation", "launch", "enqueue", "--quick", "--peers", "none", "--json", "r.json")
+    words = ("bench", "call", "layernorm", "backward", "allocation", "launch", "kernel", "enqueue", "--quick", "--peers", "none", "--json", "r.json")
     done = run(*words, cwd=folder, env={"ASCEND_CY_CACHE_DIR": str(folder / "cache")})
     assert done.returncode == 0, done.stderr
     return done.stdout, json.loads((folder / "r.json").read_text())
@@ -39,7 +39,7 @@ def rows(report):
 
 def test_what_was_asked_for_was_measured(report):
     found = report[1]
-    assert [table["name"] for table in found["tables"]] == ["call", "layernorm", "backward", "allocation", "launch", "enqueue"]
+    assert [table["name"] for table in found["tables"]] == ["call", "layernorm", "backward", "allocation", "launch", "kernel", "enqueue"]
     assert found["failed"] == {} and found["quick"] is True and found["format"] == 1
     assert all(table["rows"] and table["threads"] >= 1 for table in found["tables"])
 

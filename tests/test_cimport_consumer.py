@@ -436,6 +436,115 @@ def test_bad_arguments_of_the_other_operators(operators):
     assert not out.any() and not square.any() and not device_out.to_numpy().any()
 
 
+# ---- kernels of one's own ----
+
+ADD = """
+#include "kernel_operator.h"
+extern "C" __global__ __aicore__ void add(GM_ADDR x, int32_t place, float step)
+{
+    AscendC::GlobalTensor<float> global;
+    global.SetGlobalBuffer((__gm__ float *)x, 8);
+    global.SetValue(place, global.GetValue(place) + step);
+}
+extern "C" __global__ __aicore__ void tiled(GM_ADDR x, GM_ADDR tiling) {}
+"""
+
+
+@pytest.fixture(scope="module")
+def add_module():
+    embedded.require()
+    embedded.compiler()
+    with ascend_cy.compile(ADD, name="add") as module:
+        yield module
+
+
+def test_ones_own_kernel_without_the_gil(operators, add_module, stream):
+    kernel = add_module.kernel("add")
+    x = ascend_cy.zeros(8)
+    operators.add_times(kernel, x, 3, 0.5, 10)
+    operators.add_times(kernel, x, 4, 2, 100, stream)    # ordered behind the launches above
+    x.fill(1)                                            # and this behind those
+    operators.add_times(kernel, x, 0, 1, 3, stream)
+    assert x.to_numpy().tolist() == [4, *[1] * 7]
+
+
+def test_ones_own_kernel_from_several_threads(operators, add_module):
+    """Each on its own stream, while the module is reloaded: no launch is lost, and the old binary goes."""
+    kernel = add_module.kernel("add")
+    arrays, failures = [ascend_cy.zeros(8) for _ in range(4)], []
+
+    def work(x):
+        try:
+            with ascend_cy.Stream() as stream:
+                for _ in range(20):
+                    operators.add_times(kernel, x, 5, 1, 10, stream)
+                stream.synchronize()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(x,)) for x in arrays]
+    for thread in threads:
+        thread.start()
+    for turn in range(3):
+        add_module.reload(ADD + f"// version {turn}\n")
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert [x.to_numpy()[5] for x in arrays] == [200] * 4
+
+
+def test_a_kernel_that_is_held_outlives_its_module(operators):
+    x = ascend_cy.zeros(8)
+    with ascend_cy.compile(ADD.replace("+ step", "+ 2 * step")) as module:
+        held = operators.Held(module.kernel("add"))
+        module.reload(ADD)
+        held.add(x, 0, 1)
+        operators.add_times(module.kernel("add"), x, 1, 1, 1)
+    held.add(x, 2, 1)
+    assert x.to_numpy().tolist() == [2, 1, 2, 0, 0, 0, 0, 0]
+    before = ascend_cy.live_objects()
+    del held
+    after = ascend_cy.live_objects()
+    assert after["modules"] == before["modules"] - 1
+
+
+def test_bad_launches_of_ones_own_kernel(operators, add_module, stream):
+    kernel = add_module.kernel("add")
+    x = ascend_cy.zeros(8)
+    with pytest.raises(TypeError, match="kernel must be a Kernel, got str"):
+        operators.add_times("add", x, 0, 1, 1)
+    with pytest.raises(ValueError, match="data parameters.*which only Kernel.launch"):
+        operators.add_times(add_module.kernel("tiled", "ptr x, data tiling"), x, 0, 1, 1)
+    with pytest.raises(ValueError, match="args must be 16 bytes of parameters, got 12 bytes at 0x"):
+        operators.add_times(kernel, x, 0, 1, 1, size=12)
+    with pytest.raises(ValueError, match="got 24 bytes"):
+        operators.add_times(kernel, x, 0, 1, 1, size=24)
+    for blocks in (0, 65536):
+        with pytest.raises(ValueError, match=f"blocks must be between 1 and 65535, got {blocks}"):
+            operators.add_times(kernel, x, 0, 1, 1, blocks=blocks)
+    with pytest.raises(ValueError, match=r"kernel must be what kernel_acquire\(\) gave, got NULL"):
+        operators.launch_nothing()
+    closed = ascend_cy.Stream()
+    closed.close()
+    with pytest.raises(ValueError, match="closed"):
+        operators.add_times(kernel, x, 0, 1, 1, closed)
+    gone = ascend_cy.zeros(8)
+    gone.close()
+    with pytest.raises(ValueError, match="closed"):
+        operators.add_times(kernel, gone, 0, 1, 1)
+    assert not x.to_numpy().any()
+
+
+def test_order_is_checked(operators, stream):
+    x = ascend_cy.zeros(3)
+    operators.order(x, True, stream)
+    if embedded.kind() == "cpu" and np.lib.NumpyVersion(np.__version__) >= "2.1.0":  # older ones do not export what is read-only
+        fixed = ascend_cy.from_dlpack(np.frombuffer(bytes(12), "f4"))
+        operators.order(fixed, False)
+        with pytest.raises(ValueError, match="array is read-only"):
+            operators.order(fixed, True)
+
+
 def test_an_error_crosses_functions_without_the_gil(operators, stream):
     x, good, bad = ascend_cy.ones(5), ascend_cy.zeros(5), ascend_cy.zeros(6)
     finished, message = operators.doubled_until_it_fails(x, good, bad, stream)

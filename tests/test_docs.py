@@ -90,7 +90,7 @@ def test_the_cimport_tutorial_works_as_written(tmp_path):
         else:
             downstream.command(["sh", "-e", "-c", text], tmp_path, env)
             ran += 1
-    assert ran == 2
+    assert ran == 3
 
 
 def test_commands_that_the_pages_show_exist():

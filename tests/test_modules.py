@@ -273,6 +273,58 @@ def test_errors_of_the_compiler_name_the_users_lines(source, text):
     assert "/tmp/ascend_cy-" not in str(caught.value)
 
 
+CONDITIONS = """
+#include "kernel_operator.h"
+#include "level.h"
+#define TEXT "a /* string"
+/*
+#if 1
+*/
+#define PUT(name, value) \\
+    extern "C" __global__ __aicore__ void name(GM_ADDR x) { ((__gm__ float *)x)[0] = value; }
+#if 0 /* not
+         yet */
+extern "C" __global__ __aicore__ void never(GM_ADDR x) { nonsense }
+#elif LEVEL > 1 && defined(WIDE)
+extern "C" __global__ __aicore__ void put(GM_ADDR x, float value) { ((__gm__ float *)x)[0] = value; }
+#else
+#define HEAD extern "C" __global__ __aicore__ void
+HEAD put(GM_ADDR x) { ((__gm__ float *)x)[0] = LEVEL; }
+template <class T> __global__ __aicore__ void of(GM_ADDR x) { ((__gm__ T *)x)[0] = 5; }
+#   ifdef HALVES
+template __global__ __aicore__ void of<half>(GM_ADDR x);
+#   endif
+template __global__ __aicore__ void of<float>(GM_ADDR x);
+#endif
+"""
+
+
+def test_kernels_in_conditions(tmp_path):
+    """Those count that the compiler compiles, with its options and with what the source includes."""
+    (tmp_path / "level.h").write_text("#define LEVEL 2\n")
+    x = ascend_cy.zeros(1)
+    with ascend_cy.compile(CONDITIONS, include_dirs=[tmp_path]) as module:
+        assert module.kernels == ["put", "of<float>"]
+        module.kernel("put")[1](x)
+        assert x.to_numpy()[0] == 2
+        module.kernel("of<float>")[1](x)
+        assert x.to_numpy()[0] == 5
+    with ascend_cy.compile(CONDITIONS, include_dirs=[tmp_path], options=["-DWIDE"]) as module:
+        assert module.kernels == ["put"]
+        module.kernel("put")[1](x, 7)
+        assert x.to_numpy()[0] == 7
+    with ascend_cy.compile(CONDITIONS, include_dirs=[tmp_path], options=["-DHALVES"]) as module:
+        assert module.kernels == ["put", "of<half>", "of<float>"]
+    with pytest.raises(ascend_cy.CompileError, match="<source>: no kernel found.*conditions that are not met do not count"):
+        ascend_cy.compile("#if 0\n__global__ void k(GM_ADDR x) {}\n#endif\n", target="sim")
+    (tmp_path / "level.h").unlink()
+    with pytest.raises(ascend_cy.CompileError, match=r"<source>:3:10: fatal error: level.h"):
+        ascend_cy.compile(CONDITIONS, include_dirs=[tmp_path])
+    with pytest.raises(ascend_cy.CompileError, match=r"<source>:1:2: error: #error it is old") as caught:
+        ascend_cy.compile("#error it is old\n#ifndef X\n__global__ void k(GM_ADDR x) {}\n#endif\n", target="sim")
+    assert "conditions.cpp" not in str(caught.value)
+
+
 def test_a_file_that_includes_another(tmp_path):
     """A change of what is included makes another binary; what was compiled before is found again."""
     header, source = tmp_path / "value.h", tmp_path / "k.cpp"

@@ -126,6 +126,31 @@ extern "C" __global__ __aicore__ void three(GM_ADDR x) {}
         entries.find_kernels(path)
 
 
+def test_conditions_are_left_to_the_preprocessor(tmp_path):
+    """It is shown the directives and where kernels are declared; without it, every kernel counts."""
+    path = tmp_path / "k.cpp"
+    path.write_text("""#ifdef A
+extern "C" __global__ __aicore__ void one(GM_ADDR x) {}
+#else
+extern "C" __global__ __aicore__ void two(GM_ADDR x) {}
+#endif
+extern "C" __global__ __aicore__ void three(GM_ADDR x) {}
+""")
+    assert [k.name for k in entries.find_kernels(path)] == ["one", "two", "three"]
+    shown = []
+
+    def preprocess(text):
+        shown.append(text)
+        return "\n".join(line for line in text.split("\n") if "_1" not in line and not line.startswith("#"))
+
+    assert [k.name for k in entries.find_kernels(path, preprocess=preprocess)] == ["one", "three"]
+    assert [line.split() for line in shown[0].split("\n")] == [
+        ["#ifdef", "A"], ["ascend_cy_kernel_0"], ["#else"], ["ascend_cy_kernel_1"], ["#endif"], ["ascend_cy_kernel_2"], [], []]
+    # Nobody is asked where nothing depends on it.
+    path.write_text('#ifdef A\n#define B\n#endif\nextern "C" __global__ __aicore__ void one(GM_ADDR x) {}\n')
+    assert [k.name for k in entries.find_kernels(path, preprocess=preprocess)] == ["one"] and len(shown) == 1
+
+
 def test_a_source_without_kernels_is_an_error(tmp_path):
     path = tmp_path / "k.cpp"
     path.write_text('int f() { return 0; }\n// extern "C" __global__ void k() {}\n')

@@ -4,15 +4,14 @@
 import importlib.util
 import json
 import os
-import platform
 import re
 import shutil
-import stat
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from cann import Cann
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -26,38 +25,6 @@ def load(name):
 
 
 npu_build = load("_npu_build")
-
-STAND_IN = """#!{python}
-import json, os, sys
-with open({log!r}, "a") as log:
-    log.write(json.dumps([os.path.basename(sys.argv[0]), *sys.argv[1:]]) + "\\n")
-if os.environ.get("STAND_IN_FAILS") == os.path.basename(sys.argv[0]):
-    sys.exit("kernel.cpp:7: error: no such intrinsic")
-with open(sys.argv[sys.argv.index("-o") + 1], "w") as out:
-    out.write("made by " + os.path.basename(sys.argv[0]))
-"""
-
-
-class Cann:
-    """A folder that looks like a CANN installation."""
-
-    def __init__(self, root, version=None):
-        self.root = root
-        self.log = root / "calls.jsonl"
-        machine = "aarch64" if platform.machine() in ("aarch64", "arm64") else "x86_64"
-        self.bin = root / f"{machine}-linux" / "ccec_compiler" / "bin"
-        self.bin.mkdir(parents=True)
-        for name in ("bisheng", "ld.lld"):
-            program = self.bin / name
-            program.write_text(STAND_IN.format(python=sys.executable, log=str(self.log)))
-            program.chmod(program.stat().st_mode | stat.S_IXUSR)
-        if version:
-            (root / f"{machine}-linux" / "ascend_toolkit_install.info").write_text(
-                f"package_name=Ascend-cann-toolkit\nversion={version}\narch={machine}\n")
-
-    def calls(self):
-        return [json.loads(line) for line in self.log.read_text().splitlines()]
-
 
 @pytest.fixture
 def kernel(tmp_path):

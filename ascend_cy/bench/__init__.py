@@ -37,6 +37,7 @@ BENCHMARKS = (
     Benchmark("vector_add", "addition of vectors beside NumPy, torch and JAX"),
     Benchmark("matmul", "products of matrices beside NumPy, torch and JAX"),
     Benchmark("launch", "launch and wait beside PoCL"),
+    Benchmark("kernel", "launch a kernel of one's own beside a bare AscendCL call through ctypes"),
     Benchmark("enqueue", "enqueue on a busy stream beside PoCL"),
     Benchmark("allocation", "make and drop arrays beside NumPy, torch and pyopencl"),
     Benchmark("threads", "more workers, and more Python threads"),

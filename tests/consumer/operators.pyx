@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # cython: boundscheck=False, wraparound=False
-"""vector_add, matmul and the fields of the extension types, without the GIL."""
+"""vector_add, matmul, kernels of one's own and the fields of the extension types, without the GIL."""
 
-from ascend_cy cimport (DeviceArray, Event, Stream, matmul_bf16, matmul_device, matmul_f16, matmul_f32, stream_synchronize,
+from ascend_cy cimport (DeviceArray, Event, Stream, array_data, array_order_stream, array_record_stream, kernel_acquire,
+                        kernel_launch, kernel_release, matmul_bf16, matmul_device, matmul_f16, matmul_f32, stream_synchronize,
                         vector_add_bf16, vector_add_device, vector_add_f16, vector_add_f32, vector_add_i32)
-from libc.stdint cimport uintptr_t
+from libc.stdint cimport int32_t, uintptr_t
 
 
 # ---- vector_add ----
@@ -111,3 +112,57 @@ def is_open(obj):
     if isinstance(obj, Event):
         return (<Event>obj).box is not NULL
     return (<DeviceArray?>obj).buffer is not NULL
+
+
+# ---- kernels of one's own ----
+
+cdef struct Arguments:
+    void *x
+    int32_t place
+    float step
+
+
+def add_times(kernel, DeviceArray x, int32_t place, float step, int times, Stream stream=None, unsigned int blocks=1,
+              size_t size=sizeof(Arguments)):
+    """Enqueue x[place] += step so many times."""
+    cdef void *handle = kernel_acquire(kernel)
+    cdef Arguments arguments
+    cdef int i
+    try:
+        with nogil:
+            array_order_stream(x, True, stream)
+            arguments = Arguments(array_data(x), place, step)
+            for i in range(times):
+                kernel_launch(handle, blocks, &arguments, size, stream)
+            array_record_stream(x, stream)
+    finally:
+        kernel_release(handle)
+
+
+cdef class Held:
+    """A kernel that is kept as it was."""
+
+    cdef void *handle
+
+    def __cinit__(self, kernel):
+        self.handle = kernel_acquire(kernel)
+
+    def add(self, DeviceArray x, int32_t place, float step):
+        cdef Arguments arguments = Arguments(array_data(x), place, step)
+        with nogil:
+            kernel_launch(self.handle, 1, &arguments, sizeof(arguments), None)
+
+    def __dealloc__(self):
+        with nogil:
+            kernel_release(self.handle)
+
+
+def launch_nothing():
+    kernel_release(NULL)
+    with nogil:
+        kernel_launch(NULL, 1, NULL, 0, None)
+
+
+def order(DeviceArray x, bint writing, Stream stream=None):
+    with nogil:
+        array_order_stream(x, writing, stream)
