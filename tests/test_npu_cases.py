@@ -3,13 +3,21 @@
 
 from __future__ import annotations
 
+import textwrap
+from pathlib import Path
+
 import child
+import embedded
 import pytest
 
 import ascend_cy
 
-SHARED = """
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "kernels"
+
+SHARED = f"""
 import sys
+sys.path.insert(0, {str(EXAMPLES)!r})
+""" + """
 import numpy as np
 import ascend_cy, embedded
 
@@ -32,8 +40,6 @@ def on(request, tmp_path):
         pytest.skip("needs the embedded device")
 
     def run(code):
-        import textwrap
-
         return child.check(SHARED + textwrap.dedent(code), tmp_path, env={"ASCEND_CY_DEVICE": request.param}, timeout=200)
 
     return run
@@ -166,6 +172,191 @@ def test_addresses_that_are_none(tmp_path):
             assert not ascend_cy.layernorm(ascend_cy.ones((2, 8))).to_numpy(stream=fresh).any()
         stream.close()
     """
-    import textwrap
-
     child.check(SHARED + textwrap.dedent(code), tmp_path, env={"ASCEND_CY_DEVICE": "sim"}, timeout=200)
+
+
+# ---- the same with kernels of the user's own ----
+
+
+@pytest.fixture
+def own(on):
+    """Runs code that compiles kernels, and tells whether it came to its end."""
+    embedded.compiler()
+
+    def run(code):
+        assert on(textwrap.dedent(code) + "\nprint('the end')\n") == "the end\n"
+
+    return run
+
+
+def test_ones_own_kernels_keep_to_their_rows(own):
+    """NPU-2: rows that fill no 32 bytes, at addresses that are a multiple of the element only, between NaN on all sides."""
+    own("""
+    import example_kernels
+    rng = np.random.default_rng(0)
+
+    def framed(values):
+        buffer = np.full(values.size + 37, np.nan, values.dtype)
+        buffer[19:19 + values.size] = values.ravel()
+        whole = ascend_cy.asarray(buffer)
+        return whole, whole[19:19 + values.size].reshape(values.shape)
+
+    def check(name, x, right, tolerance, blocks, *arguments):
+        whole_x, dx = framed(x)
+        whole_y, dy = framed(np.full(right.shape, 77, x.dtype))
+        example_kernels.kernel(name)[blocks](dx, dy, *arguments)
+        error = np.abs(dy.to_numpy().astype("f8") - right).max()
+        assert error <= tolerance * max(1, np.abs(right).max()), (name, x.shape, error)
+        for whole, count in ((whole_x, x.size), (whole_y, right.size)):
+            data = whole.to_numpy()
+            assert np.isnan(data[:19]).all() and np.isnan(data[19 + count:]).all(), (name, x.shape)
+
+    for columns in (4, 9, 100, 126):
+        for rows in (1, 3, 50):
+            x = rng.normal(3, 2, (rows, columns)).astype("f4")
+            wide = np.exp(x.astype("f8") - x.max(-1, keepdims=True).astype("f8"))
+            check("softmax", x, wide / wide.sum(-1, keepdims=True), 2e-6, min(rows, 7), rows, columns)
+            check("row_sum", x, x.astype("f8").sum(-1), 2e-6, min(rows, 7), rows, columns, -(-columns // 8) * 8)
+            half = x.astype("f2")
+            check("transpose", half, half.T.astype("f8"), 0, 3, rows, columns)
+    for size in (1, 9, 100, 4099):
+        x = rng.normal(0, 2, size).astype("f4")
+        per_block = -(-(-(-size // 5)) // 8) * 8
+        check("gelu", x, x / (1 + np.exp(-1.702 * x.astype("f8"))), 2e-6, -(-size // per_block), size, per_block, per_block)
+    example_kernels.kernel.cache_clear()
+    """)
+
+
+WORKSPACE = """
+    source = '''
+    #include "kernel_operator.h"
+    extern "C" __global__ __aicore__ void through(GM_ADDR total, GM_ADDR workspace, uint32_t n, float value)
+    {
+        AscendC::GlobalTensor<float> sum, kept;
+        sum.SetGlobalBuffer((__gm__ float *)total, n);
+        kept.SetGlobalBuffer((__gm__ float *)workspace, n);
+        for (uint32_t i = 0; i < n; ++i)
+            kept.SetValue(i, value);
+        for (uint32_t i = 0; i < n; ++i)
+            sum.SetValue(i, sum.GetValue(i) + kept.GetValue(i));
+    }
+    '''
+    module = ascend_cy.compile(source)
+    kernel = module.kernel("through")
+"""
+
+
+def test_workspaces_of_ones_own_kernels(own):
+    """NPU-3: 1000 launches on two streams, their workspaces kept by nobody: each has its own, and bytes in use stay flat."""
+    own(WORKSPACE + """
+    streams = [ascend_cy.Stream() for _ in range(2)]
+    totals = [ascend_cy.zeros(64, stream=stream) for stream in streams]
+    held = []
+    for turn in range(1000):
+        stream = streams[turn % 2]
+        kernel[1, stream](totals[turn % 2], ascend_cy.empty(64, stream=stream), 64, turn)
+        if turn % 100 == 99:
+            ascend_cy.synchronize()
+            held.append(ascend_cy.memory_stats()["in_use"])
+    assert held[1:] == held[:-1], held
+    # Whole numbers below 2**24: exact in float32.
+    assert totals[0].to_numpy().tolist() == [sum(range(0, 1000, 2))] * 64
+    assert totals[1].to_numpy().tolist() == [sum(range(1, 1000, 2))] * 64
+    """)
+
+
+def test_a_workspace_is_not_given_away_too_early(own):
+    """NPU-3: it is freed while the launch waits; what is made meanwhile on another stream is other memory."""
+    own(WORKSPACE + """
+    import threading
+    one, two = ascend_cy.Stream(), ascend_cy.Stream()
+    for turn in range(20):
+        total = ascend_cy.zeros(64, stream=one)
+        gate = threading.Event()
+        one.add_callback(gate.wait)
+        workspace = ascend_cy.empty(64, stream=one)
+        address = workspace.ptr
+        kernel[1, one](total, workspace, 64, 3)
+        del workspace
+        other = ascend_cy.full(64, 5, stream=two)
+        assert other.ptr != address
+        gate.set()
+        assert total.to_numpy(stream=one).tolist() == [3] * 64 and other.to_numpy(stream=two).tolist() == [5] * 64
+    """)
+
+
+def test_ones_own_kernel_that_faults(own):
+    """NPU-3: one error, which names kernel and block; the kernel works on a new stream. What does not fit on chip is told so."""
+    own("""
+    import example_kernels
+    source = '''
+    #include "kernel_operator.h"
+    extern "C" __global__ __aicore__ void faulty(GM_ADDR x, uint32_t n, int32_t bad)
+    {
+        AscendC::GlobalTensor<float> global;
+        global.SetGlobalBuffer((__gm__ float *)x, n);
+        const int32_t block = AscendC::GetBlockIdx();
+        global.SetValue(block == bad ? 1 << 28 : block, 1.0f);
+    }
+    '''
+    kernel = ascend_cy.compile(source).kernel("faulty")
+    x = ascend_cy.zeros(8)
+    stream = ascend_cy.Stream()
+    kernel[8, stream](x, 8, 3)
+    for attempt in range(2):
+        try:
+            stream.synchronize()
+            assert attempt == 1, "nothing was told"       # told once
+        except ascend_cy.KernelError as error:
+            assert "faulty" in str(error) and "block 3" in str(error), error
+    stream.close()
+    with ascend_cy.Stream() as fresh:
+        y = ascend_cy.zeros(8)
+        kernel[8, fresh](y, 8, -1)
+        assert y.to_numpy(stream=fresh).tolist() == [1] * 8
+
+    long = ascend_cy.ones((1, 50000))
+    with ascend_cy.Stream() as other:
+        example_kernels.kernel("softmax")[1, other](long, ascend_cy.empty_like(long), 1, 50000)
+        try:
+            other.synchronize()
+            raise SystemExit("it ran")
+        except ascend_cy.KernelError as error:
+            assert "softmax: block 0: TPipe::InitBuffer at softmax.cpp" in str(error) and "does not fit into UB" in str(error), error
+    example_kernels.kernel.cache_clear()
+    """)
+
+
+def test_wrong_arguments_of_ones_own_kernel(tmp_path):
+    """NPU-4: what can be known is told before anything runs, and names the kernel or the argument."""
+    embedded.require()
+    embedded.compiler()
+    code = WORKSPACE + """
+    host = np.ones(64, "f4")
+    good, work = ascend_cy.zeros(64), ascend_cy.empty(64)
+    gone = ascend_cy.ones(64)
+    pointer = gone.ptr
+    gone.close()
+    ascend_cy.trim_memory()
+    for wrong in (host.ctypes.data, pointer, ascend_cy.from_pointer(host.ctypes.data, 64, "float32", device=0, owner=host)):
+        with ascend_cy.Stream() as stream:
+            try:
+                kernel[1, stream](good, wrong, 64, 1)
+                stream.synchronize()
+                raise SystemExit("an address that is none of the device's was taken")
+            except ascend_cy.AclError as error:
+                assert "through" in str(error) and "workspace" in str(error), error
+    for arguments, kind in (((good, gone, 64, 1), ValueError), ((good, host, 64, 1), TypeError), ((good, work, 64), TypeError),
+                            ((good, work, 64, 1, 2), TypeError), ((good, work, -1, 1), OverflowError)):
+        count = 0
+        with embedded.counted_calls("aclrtLaunchKernelWithHostArgs") as calls:
+            try:
+                kernel[1](*arguments)
+                raise SystemExit("it was launched")
+            except kind:
+                assert calls() == 0
+    kernel[1](good, work, 64, 2)
+    assert good.to_numpy().tolist() == [2] * 64
+    print("the end")
+    """
+    assert child.check(SHARED + textwrap.dedent(code), tmp_path, env={"ASCEND_CY_DEVICE": "sim"}, timeout=200) == "the end\n"
