@@ -45,6 +45,17 @@ def test_the_examples_tests_pass(example):
     assert ran.splitlines() == [f"{test} passed" for test in wanted] and wanted
 
 
+def test_an_example_with_build_isolation(tmp_path):
+    """Its build environment is pip's own, with the ascend-cy that is asked for and nothing else of this one."""
+    downstream.needs()
+    downstream.needs_index()
+    downstream.own_wheel(tmp_path / "links")
+    wheel = downstream.build("cython_setuptools", tmp_path, "-q", "--find-links", str(tmp_path / "links"))
+    site = downstream.install(wheel, tmp_path)
+    downstream.command([sys.executable, "-W", "error", str(tmp_path / "cython_setuptools" / "test_feature_rows.py")], tmp_path,
+                       downstream.environment(tmp_path, {"PYTHONPATH": str(site)}))
+
+
 def test_wheels_hold_nothing_of_ours(example):
     name, folder, wheel = example
     assert not foreign(wheel)
@@ -57,9 +68,9 @@ def test_wheels_hold_nothing_of_ours(example):
 
 def test_repaired_wheels_hold_nothing_of_ours(example):
     """auditwheel copies every library that a wheel links from outside; of ours there is none to copy."""
-    if importlib.util.find_spec("auditwheel") is None or shutil.which("patchelf") is None:
-        pytest.skip("auditwheel or patchelf is not installed")
     name, folder, wheel = example
+    if importlib.util.find_spec("auditwheel") is None or shutil.which("patchelf", path=downstream.environment(folder)["PATH"]) is None:
+        pytest.skip("auditwheel or patchelf is not installed")
     downstream.command([sys.executable, "-m", "auditwheel", "repair", "-w", str(folder / "repaired"), str(wheel)], folder,
                        downstream.environment(folder))
     (repaired,) = (folder / "repaired").glob("*.whl")

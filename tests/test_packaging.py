@@ -6,6 +6,7 @@ from __future__ import annotations
 import fnmatch
 import importlib.machinery
 import importlib.metadata
+import os
 import re
 import shutil
 import subprocess
@@ -107,6 +108,81 @@ def test_the_source_distribution_holds_every_file(clone, tmp_path):
         assert any(name.endswith(suffix) for name in names)
 
 
+# ---- NumPy, from the oldest to the newest ----
+
+# The first release with wheels for a Python, where it is younger than the oldest that we allow.
+FIRST_NUMPY = {(3, 12): "1.26.0", (3, 13): "2.1.0"}
+
+
+@pytest.fixture(params=["oldest", "newest"])
+def numpy_version(request):
+    """What pip is asked for."""
+    import downstream
+
+    downstream.needs_index()
+    (oldest,) = re.findall(r"numpy>=([\d.]+)", " ".join(importlib.metadata.requires("ascend-cy")))
+    return "numpy==" + FIRST_NUMPY.get(sys.version_info[:2], oldest) if request.param == "oldest" else "numpy"
+
+
+USES_NUMPY = """
+import sys
+import numpy as np
+import ascend_cy
+
+wanted = sys.argv[1]
+assert np.__file__.startswith(sys.argv[2]) and wanted in ("numpy", "numpy==" + np.__version__), (np.__version__, np.__file__)
+x = np.random.default_rng(0).normal(3, 2, (40, 65)).astype("f4")
+right = (x - x.mean(-1, keepdims=True, dtype="f8")) / np.sqrt(x.var(-1, keepdims=True, dtype="f8") + 1e-5)
+for dtype, tolerance in (("f4", 1e-5), ("f2", 4e-3)):
+    given = x.astype(dtype)
+    assert np.abs(ascend_cy.layernorm(given) - right).max() < tolerance
+    assert np.abs(ascend_cy.layernorm(np.asfortranarray(given)) - right).max() < tolerance
+    array = ascend_cy.asarray(given)
+    assert array.dtype == np.dtype(dtype) and np.array_equal(array[::2].to_numpy(), given[::2])
+    assert np.array_equal(ascend_cy.vector_add(array, array).to_numpy(), given + given)
+    if ascend_cy.device_info()["unified"]:
+        assert np.array_equal(np.from_dlpack(array), given)
+for dtype in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "?"):
+    assert np.array_equal(ascend_cy.full(3, 1, dtype).to_numpy(), np.ones(3, dtype))
+assert ascend_cy.empty_pinned((2, 3), "f4").shape == (2, 3)
+try:
+    ascend_cy.layernorm(x.astype("f8"))
+    raise SystemExit("float64 was taken")
+except TypeError:
+    pass
+print("done")
+"""
+
+
+def test_numpy_versions(numpy_version, tmp_path):
+    """The oldest and the newest that may be installed with the package as it was built."""
+    numpy = tmp_path / "numpy"
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--only-binary=:all:", "--target", str(numpy),
+                    numpy_version], check=True, capture_output=True, timeout=HANG)
+    path = os.pathsep.join([str(numpy), child.environment()["PYTHONPATH"]])
+    assert child.check(USES_NUMPY, tmp_path, args=[numpy_version, numpy], env={"PYTHONPATH": path}) == "done\n"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3000)
+def test_the_tests_pass_with_numpy_versions(numpy_version, tmp_path):
+    """The same with the tests, in an environment of its own with the wheel and what it depends on."""
+    import downstream
+
+    wheel = downstream.own_wheel(tmp_path / "wheel")
+    venv = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
+    downstream.command([str(venv / "bin/python"), "-m", "pip", "install", "-q", str(wheel), numpy_version, "pytest>=8",
+                        "pytest-timeout", "hypothesis", "ml_dtypes"], tmp_path, build_environment(tmp_path))
+    tests = [str(ROOT / "tests" / f"test_{name}.py") for name in ("device_array", "dlpack", "layernorm_numbers", "vector_add_matmul",
+                                                                  "memory_pool", "arguments", "modules")]
+    # Not from the checkout, whose folder of sources has the package's name.
+    done = subprocess.run([str(venv / "bin/pytest"), "-q", "-p", "no:cacheprovider", "-c", str(ROOT / "pyproject.toml"), "--rootdir",
+                           str(ROOT), *tests], cwd=tmp_path, env=build_environment(tmp_path), capture_output=True, text=True,
+                          timeout=2800)
+    assert done.returncode == 0 and re.search(r"\d{3,} passed", done.stdout), done.stdout[-6000:] + done.stderr[-2000:]
+
+
 # ---- builds and imports that go wrong ----
 
 
@@ -169,6 +245,7 @@ def test_a_moved_installation_works(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3300)
 def test_an_editable_install_outlives_the_build(clone, tmp_path):
     """As docs/packaging.md says it, in an environment of its own over the packages of this one."""
     needs_build_tools()
@@ -185,6 +262,17 @@ def test_an_editable_install_outlives_the_build(clone, tmp_path):
     # A new process, later: whatever the build had for itself is gone.
     used = subprocess.run([str(venv / "bin/python"), "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=HANG)
     assert used.returncode == 0 and str(clone) in used.stdout, used.stdout + used.stderr
+    # Cython finds the declarations where docs/cimport.md says.
+    (tmp_path / "user.pyx").write_text("from ascend_cy cimport ABI_VERSION, DeviceArray, array_ndim, check_abi\n\ncheck_abi(ABI_VERSION)\n"
+                                       "\n\ndef axes(DeviceArray array):\n    return array_ndim(array)\n")
+    (tmp_path / "build.py").write_text(
+        "from Cython.Build import cythonize\nfrom setuptools import Extension, setup\n"
+        "setup(name='user', packages=[], script_args=['-q', 'build_ext', '--inplace'],\n"
+        f"      ext_modules=cythonize([Extension('user', ['user.pyx'])], include_path=[{str(clone)!r}], language_level=3, quiet=True))\n")
+    code = "import ascend_cy, user; assert user.axes(ascend_cy.ones((2, 3))) == 2"
+    for words in (["build.py"], ["-W", "error", "-c", code]):
+        built = subprocess.run([str(venv / "bin/python"), *words], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=HANG)
+        assert built.returncode == 0, built.stdout + built.stderr
 
 
 def test_cibuildwheel_builds_what_is_supported():

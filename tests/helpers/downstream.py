@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
+import base64
+import functools
+import hashlib
 import importlib.metadata
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import child
@@ -52,13 +57,13 @@ def command(words: list[str], folder: Path, env: dict[str, str]) -> str:
     return done.stdout + done.stderr
 
 
-def build(name: str, folder: Path) -> Path:
-    """The wheel of an example, built from a copy of it in `folder`."""
+def build(name: str, folder: Path, *options: str) -> Path:
+    """The wheel of an example, built from a copy of it in `folder`; by default with what is installed here alone."""
     source = folder / name
     shutil.copytree(EXAMPLES / name, source)
     env = environment(folder)
-    command([sys.executable, "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "--no-index", "-w", "wheels", "."],
-            source, env)
+    options = options or ("-q", "--no-build-isolation", "--no-index")
+    command([sys.executable, "-m", "pip", "wheel", *options, "--no-deps", "-w", "wheels", "."], source, env)
     (wheel,) = (source / "wheels").glob("*.whl")
     return wheel
 
@@ -69,3 +74,37 @@ def install(wheel: Path, folder: Path) -> Path:
     command([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--target", str(site), str(wheel)], folder,
             environment(folder))
     return site
+
+
+def own_wheel(folder: Path) -> Path:
+    """The installed package as a wheel again, for environments that do not have it."""
+    distribution = importlib.metadata.distribution("ascend-cy")
+    files = [file for file in distribution.files or [] if not file.as_posix().startswith("..") and "__pycache__" not in file.parts
+             and not re.search(r"\.dist-info/(INSTALLER|REQUESTED|direct_url\.json|RECORD)$", file.as_posix())]
+    if not any(file.as_posix() == "ascend_cy/__init__.pxd" for file in files):
+        pytest.skip("the package in use is not installed as a wheel (an editable install)")
+    (tag,) = re.findall(r"(?m)^Tag: (\S+)", distribution.read_text("WHEEL") or "")
+    (about,) = {file.parts[0] for file in files if file.parts[0].endswith(".dist-info")}
+    folder.mkdir(parents=True, exist_ok=True)
+    wheel = folder / f"ascend_cy-{distribution.version}-{tag}.whl"
+    record = []
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_STORED) as archive:
+        for file in files:
+            content = Path(distribution.locate_file(file)).read_bytes()
+            archive.writestr(file.as_posix(), content)
+            digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+            record.append(f"{file.as_posix()},sha256={digest},{len(content)}")
+        archive.writestr(f"{about}/RECORD", "\n".join([*record, f"{about}/RECORD,,"]) + "\n")
+    return wheel
+
+
+@functools.cache
+def index_reached() -> bool:
+    """Whether pip gets packages here."""
+    words = [sys.executable, "-m", "pip", "install", "-q", "--dry-run", "--ignore-installed", "--no-deps", "wheel"]
+    return subprocess.run(words, capture_output=True, timeout=HANG).returncode == 0
+
+
+def needs_index() -> None:
+    if not index_reached():
+        pytest.skip("pip reaches no package index here")
