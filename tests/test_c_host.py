@@ -4,27 +4,20 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import subprocess
 from pathlib import Path
 
+import embedded
 import pytest
+import vendor
 
 import ascend_cy
 
 HERE = Path(__file__).resolve().parent
 SOURCES = HERE / "c" / "host"
 KERNEL_HEADERS = HERE.parent / "kernels"  # the argument blocks, which do not ship
-FAKES = {"full": ["fake_acl.c"], "8.1": ["fake_acl.c", "-DFAKE_ACL_LEVEL=1"], "stub": ["fake_stub.c"]}
 KIND = {"none": "0", "npu": "1", "cpu": "2", "sim": "3"}
-
-
-def _compiler(variable, fallback):
-    command = shlex.split(os.environ.get(variable, fallback))
-    if not command or shutil.which(command[0]) is None:
-        pytest.skip(f"no compiler: {variable} is {' '.join(command)!r}")
-    return command
 
 
 class Toolbox:
@@ -45,7 +38,7 @@ class Toolbox:
     def program(self, name: str) -> Path:
         if name not in self.programs:
             target = self.folder / name
-            command = [*_compiler("CXX", "g++"), "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", self.include,
+            command = [*embedded.compiler("CXX", "g++"), "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", self.include,
                        f"-I{KERNEL_HEADERS}", str(SOURCES / f"{name}.cpp"), "-o", str(target), f"-L{self.library_dir}",
                        "-lascend_cy", f"-Wl,-rpath,{self.library_dir}", "-ldl", "-lpthread"]
             subprocess.run(command, check=True, cwd=self.folder)
@@ -55,14 +48,7 @@ class Toolbox:
     def fake(self, kind: str) -> Path:
         """A folder that looks like a CANN installation."""
         if kind not in self.fakes:
-            root = self.folder / f"cann-{kind}"
-            (root / "lib64").mkdir(parents=True)
-            source, *flags = FAKES[kind]
-            command = [*_compiler("CC", "gcc"), "-std=gnu11", "-O1", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall",
-                       "-Wextra", "-Werror", *flags, self.include, str(SOURCES / source), "-o",
-                       str(root / "lib64" / "libascendcl.so"), "-Wl,-soname,libascendcl.so", "-lpthread"]
-            subprocess.run(command, check=True, cwd=self.folder)
-            self.fakes[kind] = root
+            self.fakes[kind] = vendor.build(self.folder / f"cann-{kind}", kind)
         return self.fakes[kind]
 
     def environment(self, device: str | None, fake: str | None = None, **more: str) -> dict[str, str]:

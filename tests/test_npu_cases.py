@@ -9,6 +9,7 @@ from pathlib import Path
 import child
 import embedded
 import pytest
+import vendor
 
 import ascend_cy
 
@@ -360,3 +361,78 @@ def test_wrong_arguments_of_ones_own_kernel(tmp_path):
     print("the end")
     """
     assert child.check(SHARED + textwrap.dedent(code), tmp_path, env={"ASCEND_CY_DEVICE": "sim"}, timeout=200) == "the end\n"
+
+
+@pytest.mark.parametrize("release", ["8.1", "full"])
+def test_another_cann(tmp_path, release):
+    """NPU-4: the package imports and works on a device library that lacks what came after CANN 8.1, and on one that has it."""
+    embedded.require()
+    cann = vendor.build(tmp_path / "cann", release)
+    code = """
+    import ctypes, struct
+    release, library = sys.argv[1:]
+    assert ascend_cy.device_info()["library"] == library and ascend_cy.device_info()["kind"] == "npu", ascend_cy.device_info()
+    newer = ("aclrtBinaryLoadFromData", "aclrtLaunchKernelWithHostArgs", "aclrtFunctionGetParamCount")
+    assert [ascend_cy.has(name) for name in newer] == [release == "full"] * 3
+
+    # Arrays, streams, events; and what neither library has is told at its first use, by name.
+    with ascend_cy.Stream() as stream:
+        array = ascend_cy.empty((5, 12))
+        event = stream.record()
+        event.synchronize()
+        assert stream.future("done").result(30) == "done" and array[1:3].nbytes == 96
+        try:
+            array.copy_from(np.ones((5, 12), "f4"))
+            raise SystemExit("it was copied")
+        except ascend_cy.AclError as error:
+            assert error.code == 207000 and "aclrtMemcpyAsync is not in the device library" in str(error) and "8.1" in str(error), error
+    stream = ascend_cy.Stream()
+
+    # So are kernels, with what to do.
+    try:
+        ascend_cy.layernorm(array)
+        raise SystemExit("there are no kernels for this NPU")
+    except ascend_cy.KernelNotFoundError as error:
+        assert "layernorm" in str(error) and "build-kernels" in str(error), error
+    # A kernel of the user's own: the argument block is the same, however it gets there.
+    class Control(ctypes.Structure):
+        _fields_ = [(name, ctypes.c_void_p) for name in ("hold", "fail", "calls", "break_stream", "last_kernel", "last_blocks", "last_args")]
+
+    control = Control.in_dll(ctypes.CDLL(library), "fake_acl_controls")
+
+    def last():
+        size = ctypes.c_size_t()
+        address = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t))(control.last_args)(ctypes.byref(size))
+        return (ctypes.CFUNCTYPE(ctypes.c_char_p)(control.last_kernel)(), ctypes.CFUNCTYPE(ctypes.c_uint32)(control.last_blocks)(),
+                ctypes.string_at(address, size.value))
+
+    module = ascend_cy.load(b"\\x7fELF, an image for an NPU")
+    kernel = module.kernel("scale", "ptr x, i32 n")
+    kernel[40, stream](array, -7)
+    name, blocks, block = last()
+    assert (name, blocks) == (b"scale", 40) and block[:12] == struct.pack("<Qi", array.ptr, -7), (name, blocks, block)
+    signature = "ptr x, i8 a, f64 b, data tiling, u16 c"
+    values = (array, -1, 0.5, np.arange(3, dtype="i4"), 9)
+    if release == "full":
+        try:
+            module.kernel("scale", signature)
+            raise SystemExit("the binary has other parameters")
+        except ValueError as error:
+            assert "has 5 parameters, but the kernel takes 2" in str(error), error
+    else:
+        for layout, places in (("compiler", (0, 8, 16, 24, 32)), ("slots", (0, 8, 16, 24, 32))):
+            module.kernel("scale", signature, layout=layout)[1, stream](*values)
+            block = last()[2]
+            for place, form, value in zip(places, ("<Q", "<b", "<d", "<Q", "<H"), (array.ptr, -1, 0.5, 40, 9)):
+                assert struct.unpack_from(form, block, place)[0] == value, (layout, place, block)
+            assert block[40:52] == struct.pack("<3i", 0, 1, 2)
+        for layout, place in (("compiler", 12), ("slots", 16)):
+            module.kernel("scale", "ptr x, i8 a, i32 b", layout=layout)[1, stream](array, -1, 1000)
+            assert struct.unpack_from("<i", last()[2], place)[0] == 1000
+    module.unload()
+    print("the end")
+    """
+    library = cann / "lib64" / "libascendcl.so"
+    done = child.check(SHARED + textwrap.dedent(code), tmp_path, args=[release, library],
+                       env={"ASCEND_CY_DEVICE": "npu", "ASCEND_HOME_PATH": str(cann), "HOME": str(tmp_path)})
+    assert done == "the end\n"

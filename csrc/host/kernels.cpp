@@ -164,9 +164,13 @@ int open_binary(const std::string &op, aclrtBinHandle *out)
             return ACY_CALL(aclrtBinaryLoadFromFile, file.c_str(), nullptr, out);
         looked_at += "\n  " + file;
     }
-    const bool elsewhere = loaded_device()->info.kind != ASCEND_CY_KIND_CPU;
-    return fail(ACL_ERROR_KERNEL_NOT_FOUND, "", "there is no %s kernel for this device%s; looked for%s", op.c_str(),
-                elsewhere ? " (the embedded one has it: ASCEND_CY_DEVICE=cpu)" : "", looked_at.c_str());
+    const int kind = loaded_device()->info.kind;
+    const char *const advice = kind == ASCEND_CY_KIND_NPU ? " (`ascend-cy build-kernels` compiles it where CANN's compiler is; the "
+                                                            "embedded device has it: ASCEND_CY_DEVICE=cpu)"
+                               : kind == ASCEND_CY_KIND_SIM ? " (the embedded one has it: ASCEND_CY_DEVICE=cpu)"
+                                                            : "";
+    return fail(ACL_ERROR_KERNEL_NOT_FOUND, "", "there is no %s kernel for this device%s; looked for%s", op.c_str(), advice,
+                looked_at.c_str());
 }
 
 } // namespace
