@@ -17,19 +17,47 @@ from ascend_cy.cli import COMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
 # Those that a page names as files are run by the test of that page's steps.
-BLOCK = re.compile(r"(?<!-->\n)^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^([^\n]*)\n```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 STEP = re.compile(r"^<!-- (file: (\S+)|run) -->\n```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
-SNIPPETS = [
-    pytest.param(block, id=f"{page.name}-{number}")
-    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-    for number, block in enumerate(BLOCK.findall(page.read_text()))
-]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def snippets():
+    """Of each page; those that need the snippet above are run after it, in the same folder."""
+    for page in PAGES:
+        found: list[list[str]] = []
+        for before, block in BLOCK.findall(page.read_text()):
+            if before == "<!-- after: the snippet above -->":
+                found.append([*found[-1], block])
+            elif not before.startswith("<!--"):
+                found.append([block])
+        for number, blocks in enumerate(found):
+            yield pytest.param(blocks, id=f"{page.name}-{number}")
+
+
+SNIPPETS = list(snippets())
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS)
 def test_snippet(snippet, tmp_path):
-    result = subprocess.run([sys.executable, "-W", "error", "-c", snippet], cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert result.returncode == 0 and result.stderr == "", result.stderr
+    if "compile(" in "".join(snippet) or "subprocess" in "".join(snippet):
+        embedded.compiler("CXX", "c++")
+    for block in snippet:
+        result = subprocess.run([sys.executable, "-W", "error", "-c", block], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        assert result.returncode == 0 and result.stderr == "", result.stderr
+
+
+def test_shell_snippets_of_the_simulator(tmp_path):
+    """What the page shows for a terminal: a report, and the generator of entry tables."""
+    downstream.needs()
+    report, generator = re.findall(r"^```sh\n(.*?)^```", (ROOT / "docs/simulator.md").read_text(), re.MULTILINE | re.DOTALL)
+    env = downstream.environment(tmp_path)
+    out = downstream.command(["sh", "-e", "-c", report], tmp_path, env).split()
+    # Every element of 480 rows of 1024 is read and written at least once.
+    assert out[0] == "layernorm_fp32" and all(int(count) >= 480 * 1024 * 4 for count in out[2:4]), out
+    (tmp_path / "my_kernel.cpp").write_text('#include "kernel_operator.h"\nextern "C" __global__ __aicore__ void mine(GM_ADDR x) {}\n')
+    downstream.command(["sh", "-e", "-c", generator], tmp_path, env)
+    assert '"mine"' in (tmp_path / "my_kernel_entries.cpp").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +66,7 @@ def cython_snippets(tmp_path_factory):
     embedded.compiler("CC", "cc")
     folder = tmp_path_factory.mktemp("snippets")
     names = []
-    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+    for page in PAGES:
         for number, block in enumerate(re.findall(r"^```cython\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)):
             names.append(f"{page.stem.lower()}_{number}")
             (folder / f"{names[-1]}.pyx").write_text(block)
