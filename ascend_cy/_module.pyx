@@ -1,6 +1,7 @@
 """The user's kernels: binaries that are loaded, and what is launched from them."""
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
+from cpython.buffer cimport PyObject_CheckBuffer
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
@@ -469,7 +470,31 @@ cdef int raise_range(Argument *argument, str name, object value, str kind) excep
     raise OverflowError(f"{name} must fit {kind}{8 * argument.size}, got {value}")
 
 
+cdef inline bint pack_small(Argument *argument, object value, char *place) noexcept:
+    """An int of Python that fits 64 signed bits and the parameter: packed, and True."""
+    cdef int bits = 8 * argument.size
+    cdef int overflow = 0
+    cdef int64_t number
+    if not PyLong_CheckExact(value):
+        return False
+    number = PyLong_AsLongLongAndOverflow(value, &overflow)
+    if overflow:
+        return False
+    if bits < 64:
+        if argument.kind == SIGNED:
+            if number < -(<int64_t>1 << (bits - 1)) or number >= <int64_t>1 << (bits - 1):
+                return False
+        elif number < 0 or number >= <int64_t>1 << bits:
+            return False
+    elif argument.kind == UNSIGNED and number < 0:
+        return False
+    memcpy(place, &number, argument.size)
+    return True
+
+
 cdef int pack_integer(Argument *argument, str name, object value, char *place) except -1:
+    if pack_small(argument, value, place):
+        return 0
     cdef bint signed = argument.kind == SIGNED
     cdef object bits = 8 * argument.size  # of Python, so that shifts do not overflow
     cdef int64_t as_signed

@@ -50,8 +50,8 @@ def target() -> str:
     return {"cpu": "ASCEND_KERNEL_TARGET_CPU", "sim": "ASCEND_KERNEL_TARGET_SIM"}[embedded.kind()]
 
 
-def compiled(layout: str) -> ascend_cy.Module:
-    return ascend_cy.compile(ECHO, target="cpu", options=[f"-DSIZE={SIZES[layout]}", f"-DTARGET={target()}"])
+def compiled(size: int) -> ascend_cy.Module:
+    return ascend_cy.compile(ECHO, target="cpu", options=[f"-DSIZE={size}", f"-DTARGET={target()}"])
 
 
 def untold():
@@ -62,7 +62,7 @@ def untold():
 @pytest.mark.parametrize("layout", OFFSETS)
 def test_every_byte_of_the_arguments(layout):
     out = ascend_cy.full(128, 255, "uint8")
-    with compiled(layout) as module:
+    with compiled(SIZES[layout]) as module:
         with untold():
             kernel = module.kernel("echo", SIGNATURE, layout=layout)
         kernel[1](out, *VALUES)
@@ -75,9 +75,33 @@ def test_every_byte_of_the_arguments(layout):
     assert set(seen[SIZES[layout] :]) == {255}
 
 
+@pytest.mark.parametrize("kind", [int, np.int64, np.uint64])
+def test_the_ends_of_every_integer_type(kind):
+    """The least and the greatest pass bit for bit; one beyond does not."""
+    out = ascend_cy.zeros(128, "uint8")
+    types = {name: (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if name[0] == "i" else (0, 2**bits - 1)
+             for bits in (8, 16, 32, 64) for name in (f"i{bits}", f"u{bits}")}
+    with compiled(72) as module:
+        with untold():
+            kernel = module.kernel("echo", "ptr, " + ", ".join(types), layout="slots")
+        for end in (0, 1):
+            values = [limits[end] for limits in types.values()]
+            fitting = [value if kind is not int and not np.iinfo(kind).min <= value <= np.iinfo(kind).max else kind(value)
+                       for value in values]
+            kernel[1](out, *fitting)
+            seen = out.to_numpy().tobytes()
+            for place, (name, value) in enumerate(zip(types, values, strict=True), 1):
+                size = int(name[1:]) // 8
+                assert int.from_bytes(seen[8 * place : 8 * place + size], "little", signed=name[0] == "i") == value, name
+            for place, value in enumerate(values):
+                beyond = [*values[:place], value + (1 if end else -1), *values[place + 1 :]]
+                with pytest.raises(OverflowError, match=f"arg{place + 1} must fit {list(types)[place]}, got"):
+                    kernel[1](out, *beyond)
+
+
 def test_the_other_layout_is_refused(stream):
     """Where the binary does not tell its layout, the device still knows how many bytes it needs."""
-    with compiled("slots") as module:
+    with compiled(SIZES["slots"]) as module:
         with pytest.raises(ValueError, match="signature of echo has 12 parameters, but the kernel takes 0"):
             module.kernel("echo", SIGNATURE, layout="slots")
         with untold():
