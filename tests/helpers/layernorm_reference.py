@@ -63,7 +63,7 @@ class Reference:
     normalized: np.ndarray
     mean: np.ndarray
     rstd: np.ndarray
-    scale: np.ndarray  # of each row: the largest term that its results are made of
+    scale: np.ndarray  # of each element: the largest term of its row, or its gamma times the largest normalized value
 
 
 def layernorm64(x, gamma=None, beta=None, eps=1e-5, normalized_ndim=1) -> Reference:
@@ -88,7 +88,9 @@ def layernorm64(x, gamma=None, beta=None, eps=1e-5, normalized_ndim=1) -> Refere
         b = 0.0 if beta is None else np.asarray(beta).astype(np.float64)
         y = normalized * g + b
         terms = np.abs(normalized * g) + np.abs(b)
-        scale = terms.max(axes, keepdims=True, initial=0.0)
+        # The error of a row's statistics reaches each element as gamma has it, also where the element itself is small.
+        reached = np.abs(normalized).max(axes, keepdims=True, initial=0.0) * np.abs(g)
+        scale = np.fmax(terms.max(axes, keepdims=True, initial=0.0), reached)
     outer = x.shape[: x.ndim - normalized_ndim]
     return Reference(y, normalized, (pivot + shift).reshape(outer), rstd.reshape(outer), scale)
 
