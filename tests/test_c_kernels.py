@@ -39,14 +39,14 @@ MUTATIONS = {
     "padding-counted": (
         "layernorm",
         "layernorm_cpu_stats.h",
-        "keep_first(sub(Element::load_first(x + i, rest), p), rest)",
-        "sub(Element::load_first(x + i, rest), p)",
+        "keep_first(sub(p, Element::load_first(x + i, rest)), rest)",
+        "sub(p, Element::load_first(x + i, rest))",
     ),
     "padding-counted-in-long-rows": (
         "layernorm",
         "layernorm_cpu_stats.h",
-        "keep_first(sub(Element::load_first(x_ + i_, rest), p_), rest)",
-        "sub(Element::load_first(x_ + i_, rest), p_)",
+        "keep_first(sub(p_, Element::load_first(x_ + i_, rest)), rest)",
+        "sub(p_, Element::load_first(x_ + i_, rest))",
     ),
     "backward-mean-rounded": ("layernorm_backward", "layernorm_backward_cpu_rows.h", "wide_r = sum_z * inv_cols;", "wide_r = 0.0;"),
     "backward-padding-counted": (
@@ -75,7 +75,7 @@ MUTATIONS = {
     ),
     "backward-end-of-a-line-lost": (
         "layernorm_backward",
-        "layernorm_backward_cpu.cpp",
+        "../layernorm/layernorm_cpu_stage.h",
         "memcpy(to_, buffer_, static_cast<size_t>(held_) * sizeof(T));",
         "",
     ),

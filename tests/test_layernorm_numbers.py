@@ -81,6 +81,15 @@ def test_mean_of_many_sigma(columns, ratio):
         assert_layernorm(path(x), x)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_runs_of_nearly_equal_elements_with_weights_far_apart(seed):
+    rng = np.random.default_rng(seed)
+    levels = np.array([2e15, 3.36e17, 1.31e17, 0.0])[:, None]  # the third run lies near the mean
+    x = round_to((levels * (1 + 0.01 * rng.standard_normal((4, 244)))).reshape(1, -1), np.dtype(np.float32))
+    gamma = np.where(np.arange(976) // 244 == 2, 3e20, 1e-8).astype(np.float32)
+    assert_layernorm(ascend_cy.layernorm(x, gamma), x, gamma)
+
+
 def test_the_mean_keeps_what_rounding_it_leaves_over():
     """Rows whose true mean lies half a float32 step beside a number, where deviations are of a few steps only."""
     for offset in (2.0**23, 2.0**21 + 1, 3e6, 16777215.0 / 2):
@@ -173,6 +182,18 @@ def test_small_rows(layernorm, row, wanted):
     y = layernorm(x)
     np.testing.assert_allclose(y[0], wanted, atol=2e-7, rtol=0)
     assert_layernorm(y, x)
+
+
+@pytest.mark.parametrize("columns", [2, 8, 10, 64, 126, 128, 256, 1000, 4098])
+@pytest.mark.parametrize("name", NARROW)
+def test_halfway_results_go_to_the_even_neighbour(name, columns):
+    dtype = dtype_named(name)
+    x = np.where(np.arange(3 * columns).reshape(3, columns) % 2, 1, -1).astype(dtype)  # normalised already
+    unit = {"float16": 2.0**-10, "bfloat16": 2.0**-7}[name]
+    for halfway, even in ((1 + unit / 2, 1.0), (1 + 3 * unit / 2, 1 + 2 * unit)):
+        gamma = np.full(columns, halfway, np.float32)
+        y = ascend_cy.layernorm(x, gamma, eps=0.0)
+        assert np.array_equal(y.astype(np.float64), even * x.astype(np.float64))
 
 
 @pytest.mark.parametrize("eps", [0.0, 1e-300, 1e-45, 1e-12, 1e-7, 1e-5, 1e-3, 1.0, 1e6, 1e30, 1e300])

@@ -40,6 +40,7 @@ BENCHMARKS = (
     Benchmark("kernel", "launch a kernel of one's own beside a bare AscendCL call through ctypes"),
     Benchmark("enqueue", "enqueue on a busy stream beside PoCL"),
     Benchmark("allocation", "make and drop arrays beside NumPy, torch and pyopencl"),
+    Benchmark("routes", "LayerNorm by a framework's operator and by a direct call: call, kernel, end to end"),
     Benchmark("threads", "more workers, and more Python threads"),
     Benchmark("sim", "Ascend C under the simulator, with and without checks, beside the kernels of the CPU"),
     Benchmark("instructions", "machine instructions of the hot paths; needs valgrind"),

@@ -115,6 +115,8 @@ namespace simd {
 struct Float32 {
     using type = float;
     static constexpr bool kNarrow = false; // as precise as the arithmetic
+    static constexpr bool kPairs = false;
+    static float doubt(float least) { return least; }
     static float get(type v) { return v; }
     static f32v load(const type *p) { return load_f32(p); }
     static f32v load_first(const type *p, int n) { return load_f32_first(p, n); }
@@ -130,6 +132,9 @@ struct Float16 {
     static constexpr bool kNarrow = true;
     // A unit in the last place of v is more than |v| / kNumbersInUnit, and never less than kLeastUnit.
     static constexpr float kNumbersInUnit = 0x1p11f, kLeastUnit = 0x1p-24f;
+    static constexpr bool kPairs = false;
+    static float doubt(float least) { return least; }
+    static void load_two(const type *p, f32v &a, f32v &b) { a = load(p); b = load(p + kLanes); }
     static float get(type v) { return get_f16(v); }
     static f32v load(const type *p) { return load_f16(p); }
     static f32v load_first(const type *p, int n) { return load_f16_first(p, n); }
@@ -144,6 +149,18 @@ struct BFloat16 {
     using type = uint16_t;
     static constexpr bool kNarrow = true;
     static constexpr float kNumbersInUnit = 0x1p8f, kLeastUnit = 0x1p-133f;
+#ifdef ASCEND_CY_SIMD_BF16_PAIRS
+    static constexpr bool kPairs = true;
+    using Watch = WatchBf16;
+    static auto doubt(float least) { return Watch::limit(least); }
+    static void load_two(const type *p, f32v &a, f32v &b) { load_two_bf16(p, a, b); }
+    static void store_pair(type *p, Watch::packed v) { store_pair_bf16(p, v); }
+    static void stream_pair(type *p, Watch::packed v) { stream_pair_bf16(p, v); }
+#else
+    static constexpr bool kPairs = false;
+    static float doubt(float least) { return least; }
+    static void load_two(const type *p, f32v &a, f32v &b) { a = load(p); b = load(p + kLanes); }
+#endif
     static float get(type v) { return bf16_to_float(v); }
     static f32v load(const type *p) { return load_bf16(p); }
     static f32v load_first(const type *p, int n) { return load_bf16_first(p, n); }

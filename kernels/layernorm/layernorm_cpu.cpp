@@ -12,6 +12,8 @@
 
 #include "ascend_cy/kernel_abi.h"
 #include "ascend_cy_simd.h"
+#include "layernorm_cpu_short.h"
+#include "layernorm_cpu_stage.h"
 #include "layernorm_cpu_stats.h"
 #include "layernorm_cpu_weights.h"
 #include "layernorm_cpu_write.h"
@@ -23,14 +25,7 @@ constexpr int64_t kTile = 2048;           // columns of one tile: two float tile
 constexpr uintptr_t kShortAhead = 2 << 10; // bytes to fetch ahead in short rows
 constexpr int64_t kNearGroup = 4 << 10;   // bytes of x in one group, where a row fits a tile: stays in L1
 constexpr int64_t kFarGroup = 128 << 10;  // the same for longer rows: stays in L2
-
-float largest_magnitude(const float *values, int64_t n) {
-    f32v largest = set_f32(0.0f);
-    int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) largest = max_magnitude(largest, load_f32(values + i));
-    if (i < n) largest = max_magnitude(largest, load_f32_first(values + i, static_cast<int>(n - i)));
-    return largest_lane(largest);
-}
+constexpr int64_t kConvertedGroup = 256 << 10; // where a tile of weights is converted for each group: worth more rows
 
 // Below which |y| float arithmetic may be a unit in the last place off, given the largest weights (1 and 0 where
 // there are none). The relative error of the normalised value is below 2^-22; c of the fused form is rounded to 2^-25.
@@ -53,42 +48,103 @@ template <class Element> class Block {
 
     void run(int64_t begin, int64_t end) {
         const bool whole = cols_ <= kTile;
+        if constexpr (Element::kNarrow) {
+            largest_gamma_ = gamma_.largest(cols_);
+            largest_beta_ = beta_.largest(cols_);
+            // What the fast forms leave out of account: weights that may lead to infinity or NaN.
+            wild_ = !(largest_gamma_ < 0x1p100f && largest_beta_ < 0x1p100f);
+        }
         if (whole) take_columns(0, cols_);
-        int64_t size = (whole ? kNearGroup : kFarGroup) / (cols_ * static_cast<int64_t>(sizeof(T)));
+        if (cols_ <= kShortRow) return weights_ ? run_short<true>(begin, end) : run_short<false>(begin, end);
+        const int64_t bytes = whole ? kNearGroup : gamma_.converted() || beta_.converted() ? kConvertedGroup : kFarGroup;
+        int64_t size = bytes / (cols_ * static_cast<int64_t>(sizeof(T)));
         size = size < 1 ? 1 : size > kMaxGroup ? kMaxGroup : size;
         Group groups[2];
         start(groups[0], begin, end, size);
         for (int64_t column = 0; column < cols_; column += kTile)
             for (int i = 0; i < groups[0].rows; ++i) add_up(groups[0], i, column, tile_from(column));
-        finish(groups[0]);
+        total_up(groups[0]);
         int now = 0;
         for (int64_t first = begin; first < end; first += size, now ^= 1) {
             Group &next = groups[now ^ 1];
+            if constexpr (Element::kNarrow) set_doubt<Element>(groups[now], largest_gamma_, largest_beta_);
             start(next, first + size, end, size);
             for (int64_t column = 0; column < cols_; column += kTile) {
                 if (!whole) take_columns(column, tile_from(column));
-                if constexpr (Element::kNarrow) set_doubt<Element>(groups[now], largest_gamma_, largest_beta_);
                 if (weights_) stream_ ? pass<true, true>(groups[now], next, column) : pass<true, false>(groups[now], next, column);
                 else stream_ ? pass<false, true>(groups[now], next, column) : pass<false, false>(groups[now], next, column);
             }
-            finish(next);
+            total_up(next);
         }
         if (stream_) stream_fence();
     }
 
   private:
+    template <bool kWeights> __attribute__((noinline)) void run_short(int64_t begin, int64_t end) {
+        int64_t size = kNearGroup / (cols_ * static_cast<int64_t>(sizeof(T)));
+        size = size > kMaxGroup ? kMaxGroup : size;
+        Group groups[2];
+        add_up_short(groups[0], begin, end, size);
+        Stage<Element, kNearGroup / static_cast<int64_t>(sizeof(T))> stage;
+        for (int now = 0; groups[now].rows > 0; now ^= 1) {
+            Group &group = groups[now];
+            add_up_short(groups[now ^ 1], group.first + size, end, size);
+            if constexpr (Element::kNarrow) set_doubt<Element>(group, largest_gamma_, largest_beta_);
+            T *const to = y_ + group.first * cols_;
+            write_short<kWeights>(group, stream_ ? stage.next(to) : to);
+            if (stream_) stage.push(group.rows * cols_);
+        }
+        stage.finish();
+        if (stream_) stream_fence();
+    }
+
+    void add_up_short(Group &group, int64_t first, int64_t end, int64_t size) const {
+        start(group, first, end, size);
+        const T *row = x_ + first * cols_;
+        for (int i = 0; i < group.rows; ++i, row += cols_) {
+            prefetch_l1(reinterpret_cast<uintptr_t>(row) + kShortAhead);
+            group.pivot[i] = pivot_of<Element>(row, cols_);
+            store_two_sums(group.sums[i], short_sums<Element>(row, cols_, group.pivot[i]));
+        }
+        finish(group);
+    }
+
+    template <bool kWeights> void write_short(const Group &group, T *to) const {
+        const bool apart = !Element::kNarrow || args_.x != args_.y;
+        const T *row = x_ + group.first * cols_;
+        int i = 0;
+        while (i < group.rows) {
+            if (apart && i + 1 < group.rows && group.form[i] == kFused && group.form[i + 1] == kFused && !wild_) {
+                apply_two<Element, kWeights>(row, to, g_, b_, cols_, group, i);
+                i += 2;
+                row += 2 * cols_;
+                to += 2 * cols_;
+                continue;
+            }
+            write_one<kWeights>(group, i, row, to);
+            ++i;
+            row += cols_;
+            to += cols_;
+        }
+    }
+
+    template <bool kWeights> __attribute__((noinline)) void write_one(const Group &group, int i, const T *from, T *to) const {
+        if (group.form[i] == kConstant)
+            apply<Element, kConstant, kWeights, false>(from, to, g_, b_, cols_, group, i, [] {});
+        else if (group.form[i] == kDouble || wild_)
+            apply<Element, kDouble, kWeights, false>(from, to, g_, b_, cols_, group, i, [] {});
+        else if (group.form[i] == kShifted)
+            apply<Element, kShifted, kWeights, false>(from, to, g_, b_, cols_, group, i, [] {});
+        else
+            apply<Element, kFused, kWeights, false>(from, to, g_, b_, cols_, group, i, [] {});
+    }
+
     int64_t tile_from(int64_t column) const { return cols_ - column < kTile ? cols_ - column : kTile; }
 
     void take_columns(int64_t column, int64_t n) {
         if (!weights_) return;
         g_ = gamma_.columns(column, n);
         b_ = beta_.columns(column, n);
-        if constexpr (Element::kNarrow) {
-            largest_gamma_ = largest_magnitude(g_, n);
-            largest_beta_ = largest_magnitude(b_, n);
-            // What the fast forms leave out of account: weights that may lead to infinity or NaN.
-            wild_ = !(largest_gamma_ < 0x1p100f && largest_beta_ < 0x1p100f);
-        }
     }
 
     static void start(Group &group, int64_t first, int64_t end, int64_t size) {
@@ -114,15 +170,15 @@ template <class Element> class Block {
     }
 
     void add_up(Group &group, int i, int64_t column, int64_t n) const {
-        if (cols_ > kShortRow) return keep(group, i, column, sums_of(group, i, column, n).finish());
-        const T *row = x_ + (group.first + i) * cols_;
-        prefetch_l1(reinterpret_cast<uintptr_t>(row) + kShortAhead);
-        group.pivot[i] = pivot_of<Element>(row, cols_);
-        group.total[i] = short_sums<Element>(row, cols_, group.pivot[i]);
+        keep(group, i, column, sums_of(group, i, column, n).finish());
+    }
+
+    void total_up(Group &group) const {
+        for (int i = 0; i < group.rows; ++i) store_two_sums(group.sums[i], group.total[i]);
+        finish(group);
     }
 
     void finish(Group &group) const {
-        for (int i = 0; i < group.rows; ++i) store_two_sums(group.sums[i], group.total[i]);
         settle<Element>(group, 0, group.rows, cols_, args_.eps);
         for (int i = 0; i < group.rows; ++i)
             if (__builtin_expect(!group.good[i], 0))
@@ -142,7 +198,7 @@ template <class Element> class Block {
         for (int i = 0; i < now.rows; ++i) {
             const int64_t at = (now.first + i) * cols_ + column;
             const bool fused = now.form[i] == kFused && !wild_;
-            if (fused && i < next.rows && cols_ > kShortRow) {
+            if (fused && i < next.rows) {
                 Sums<Element> sums = sums_of(next, i, column, n);
                 apply<Element, kFused, kWeights, kStream>(x_ + at, y_ + at, g_, b_, n, now, i, [&] { sums.step(); });
                 keep(next, i, column, sums.finish());
@@ -167,8 +223,7 @@ template <class Element> class Block {
     T *const y_;
     const bool weights_, stream_;
     const Weights gamma_, beta_;
-    // Of the tile at hand:
-    const float *g_ = nullptr, *b_ = nullptr;
+    const float *g_ = nullptr, *b_ = nullptr; // of the tile at hand
     float largest_gamma_ = 1.0f, largest_beta_ = 0.0f;
     bool wild_ = false;
 };

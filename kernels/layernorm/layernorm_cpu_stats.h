@@ -37,7 +37,7 @@ struct alignas(64) Group {
     int64_t first; // row of the array
     int rows;
     f64v total[kMaxGroup];     // sums so far, as Sums gives them
-    double sums[kMaxGroup][2]; // of x - p and of its square
+    double sums[kMaxGroup][2]; // of p - x and of its square
     float pivot[kMaxGroup];    // p
     double mean[kMaxGroup], rstd[kMaxGroup];
     float scale[kMaxGroup], offset[kMaxGroup]; // rstd and c
@@ -47,34 +47,55 @@ struct alignas(64) Group {
     int32_t form[kMaxGroup];
 };
 
-// The sum of x - p and the sum of its squares over n elements, lane by lane in turns (see store_two_sums).
+// The sum of p - x (this way round, the subtraction itself reads x from memory) and the sum of its squares over n
+// elements, lane by lane in turns (see store_two_sums).
 //
-// Float sums are added into doubles after kBlock steps. For float32 that is at most 2048 elements, and at most 32
-// terms in one lane. Float16 and bfloat16 results must be right to a unit in the last place even where x - mean or
-// x * gamma + beta almost cancels, so their statistics must be good to more than float32: sums of eight narrow
-// numbers or of their squares are exact in float, or nearly so.
+// Float sums are added into doubles after kBlock steps. For float32 that is at most 512 elements, and at most eight terms
+// in one lane: equal elements are rounded the same way again and again, and a mean that is off by that shows where
+// weights differ by many powers of ten. Float16 and bfloat16 results must be right to a unit in the last place even
+// where x - mean or x * gamma + beta almost cancels, so their statistics must be good to more than float32: sums of
+// eight narrow numbers or of their squares are exact in float, or nearly so.
 template <class Element> class Sums {
     using T = typename Element::type;
-    static constexpr int kBlock = Element::kNarrow ? 2 : 32;
+    static constexpr int kBlock = 8; // steps of float32
 
   public:
+    // Elements of one step: a whole block of narrow ones.
+    static constexpr int64_t kStepped = Element::kNarrow ? 2 * kStep : kStep;
+
     ASCEND_CY_INLINE Sums(const T *x, int64_t n, float pivot) : x_(x), n_(n), p_(set_f32(pivot)) { clear(); }
 
     // One step where one is left.
     ASCEND_CY_INLINE void step() {
-        if (i_ + kStep > n_) return;
-        for (int u = 0; u < kUnroll; ++u) add_one(sub(Element::load(x_ + i_ + u * kLanes), p_), u);
-        i_ += kStep;
-        if (++steps_ == kBlock) add_block();
+        if (i_ + kStepped > n_) return;
+        if constexpr (Element::kNarrow) {
+            f32v t[2 * kUnroll];
+            for (int u = 0; u < 2 * kUnroll; u += 2) {
+                Element::load_two(x_ + i_ + u * kLanes, t[u], t[u + 1]);
+                t[u] = sub(p_, t[u]);
+                t[u + 1] = sub(p_, t[u + 1]);
+            }
+            f32v first[kUnroll], second[kUnroll];
+            for (int u = 0; u < kUnroll; ++u) {
+                first[u] = add(t[2 * u], t[2 * u + 1]);
+                second[u] = fma(t[2 * u + 1], t[2 * u + 1], mul(t[2 * u], t[2 * u]));
+            }
+            add_block(first, second);
+            i_ += kStepped;
+        } else {
+            for (int u = 0; u < kUnroll; ++u) add_one(sub(p_, Element::load(x_ + i_ + u * kLanes)), u);
+            i_ += kStepped;
+            if (++steps_ == kBlock) add_block();
+        }
     }
 
     // All that is left.
     ASCEND_CY_INLINE f64v finish() {
-        while (i_ + kStep <= n_) step();
-        for (; i_ + kLanes <= n_; i_ += kLanes) add_one(sub(Element::load(x_ + i_), p_), 0);
+        while (i_ + kStepped <= n_) step();
+        for (; i_ + kLanes <= n_; i_ += kLanes) add_one(sub(p_, Element::load(x_ + i_)), 0);
         if (i_ < n_) {
             const int rest = static_cast<int>(n_ - i_);
-            add_one(keep_first(sub(Element::load_first(x_ + i_, rest), p_), rest), 1); // padding lanes count nothing
+            add_one(keep_first(sub(p_, Element::load_first(x_ + i_, rest)), rest), 1); // padding lanes count nothing
         }
         add_block();
         return total_;
@@ -89,10 +110,13 @@ template <class Element> class Sums {
         first_[u] = add(first_[u], t);
         second_[u] = fma(t, t, second_[u]);
     }
-    ASCEND_CY_INLINE void add_block() {
-        const f32v both = interleaved_sum(add(add(first_[0], first_[1]), add(first_[2], first_[3])),
-                                          add(add(second_[0], second_[1]), add(second_[2], second_[3])));
+    ASCEND_CY_INLINE void add_block(const f32v (&first)[kUnroll], const f32v (&second)[kUnroll]) {
+        const f32v both = interleaved_sum(add(add(first[0], first[1]), add(first[2], first[3])),
+                                          add(add(second[0], second[1]), add(second[2], second[3])));
         total_ = add(total_, add(low_f64(both), high_f64(both)));
+    }
+    ASCEND_CY_INLINE void add_block() {
+        add_block(first_, second_);
         clear();
     }
 
@@ -116,7 +140,7 @@ template <class Element> inline f64v short_sums(const typename Element::type *x,
     for (; i + kStep <= n; i += kStep) {
         f32v t[kUnroll], squares[kUnroll];
         for (int u = 0; u < kUnroll; ++u) {
-            t[u] = sub(Element::load(x + i + u * kLanes), p);
+            t[u] = sub(p, Element::load(x + i + u * kLanes));
             squares[u] = mul(t[u], t[u]);
         }
         add_block(add(add(t[0], t[1]), add(t[2], t[3])), add(add(squares[0], squares[1]), add(squares[2], squares[3])));
@@ -124,13 +148,13 @@ template <class Element> inline f64v short_sums(const typename Element::type *x,
     if (i < n) { // fewer than kUnroll vectors and a tail
         f32v first = set_f32(0.0f), second = first;
         for (; i + kLanes <= n; i += kLanes) {
-            const f32v t = sub(Element::load(x + i), p);
+            const f32v t = sub(p, Element::load(x + i));
             first = add(first, t);
             second = fma(t, t, second);
         }
         if (i < n) {
             const int rest = static_cast<int>(n - i);
-            const f32v t = keep_first(sub(Element::load_first(x + i, rest), p), rest); // padding lanes count nothing
+            const f32v t = keep_first(sub(p, Element::load_first(x + i, rest)), rest); // padding lanes count nothing
             first = add(first, t);
             second = fma(t, t, second);
         }
@@ -156,7 +180,7 @@ template <class Element> inline void settle(Group &group, int begin, int end, in
     constexpr double kFar = Element::kNarrow ? 1.0 : 9.0;
     const double count = static_cast<double>(n), part = 1.0 / count;
     for (int i = begin; i < end; ++i) {
-        const double d = group.sums[i][0] / count; // a true division: the mean of 1, 2, 3 is 2 and nothing near it
+        const double d = -group.sums[i][0] / count; // a true division: the mean of 1, 2, 3 is 2 and nothing near it
         const double variance = group.sums[i][1] * part - d * d;
         const double mean = static_cast<double>(group.pivot[i]) + d;
         const double rstd = 1.0 / sqrt(variance + eps);

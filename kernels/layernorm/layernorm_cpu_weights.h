@@ -32,11 +32,30 @@ struct Weights {
             for (int64_t i = 0; i < size; i += kLanes) store_f32(tile + i, set_f32(absent));
     }
 
+    bool converted() const { return data && !direct; }
+
     const float *columns(int64_t begin, int64_t n) const {
         if (direct) return static_cast<const float *>(data) + begin;
         if (data && dtype == LAYERNORM_FLOAT16) convert<Float16>(begin, n);
         if (data && dtype == LAYERNORM_BF16) convert<BFloat16>(begin, n);
         return tile;
+    }
+
+    // The largest |weight| of n columns: infinity beats numbers, NaN beats infinity.
+    float largest(int64_t n) const {
+        if (!data) return absent;
+        if (dtype == LAYERNORM_FLOAT16) return largest_magnitude<Float16>(n);
+        if (dtype == LAYERNORM_BF16) return largest_magnitude<BFloat16>(n);
+        return largest_magnitude<Float32>(n);
+    }
+
+    template <class Element> float largest_magnitude(int64_t n) const {
+        const auto *values = static_cast<const typename Element::type *>(data);
+        f32v largest = set_f32(0.0f);
+        int64_t i = 0;
+        for (; i + kLanes <= n; i += kLanes) largest = max_magnitude(largest, Element::load(values + i));
+        if (i < n) largest = max_magnitude(largest, Element::load_first(values + i, static_cast<int>(n - i)));
+        return largest_lane(largest);
     }
 
     template <class Element> void convert(int64_t begin, int64_t n) const {

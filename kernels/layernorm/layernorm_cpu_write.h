@@ -84,7 +84,10 @@ ASCEND_CY_INLINE void apply(const typename Element::type *x, typename Element::t
     constexpr bool kDoubt = Element::kNarrow && (kForm == kFused || kForm == kShifted);
     constexpr int kLineVectors = kCacheLine / (kLanes * sizeof(T));
     constexpr int kChunk = kLineVectors > kUnroll ? kLineVectors : kUnroll; // whole lines
+    constexpr int kTurn = static_cast<int>(Sums<Element>::kStepped / kLanes);
+    static_assert(kTurn % kChunk == 0, "a step of reading takes turns with whole chunks of writing");
     const f32v none = set_f32(0.0f);
+    const auto doubt = Element::doubt(group.doubt[index]);
 
     auto vectors = [&](auto how_many, auto streaming, int64_t i) {
         constexpr int kCount = how_many.value;
@@ -93,6 +96,18 @@ ASCEND_CY_INLINE void apply(const typename Element::type *x, typename Element::t
             const int64_t k = i + u * kLanes;
             const f32v g = kWeights ? load_f32(gamma + k) : none, b = kWeights ? load_f32(beta + k) : none;
             result[u] = normalised<kForm, kWeights>(Element::load(x + k), g, b, row);
+        }
+        if constexpr (kDoubt && Element::kPairs && kCount % 2 == 0) {
+            typename Element::Watch watch;
+            decltype(watch.pack(none, none)) packed[kCount / 2];
+            for (int u = 0; u < kCount / 2; ++u) packed[u] = watch.pack(result[2 * u], result[2 * u + 1]);
+            if (__builtin_expect(watch.any(doubt), 0))
+                return apply_carefully<Element, kForm, kWeights>(x + i, y + i, gamma + i, beta + i, kCount, group, index);
+            for (int u = 0; u < kCount / 2; ++u) {
+                if constexpr (decltype(streaming)::value) Element::stream_pair(y + i + 2 * u * kLanes, packed[u]);
+                else Element::store_pair(y + i + 2 * u * kLanes, packed[u]);
+            }
+            return;
         }
         if constexpr (kDoubt) {
             f32v least = abs(result[0]);
@@ -129,10 +144,12 @@ ASCEND_CY_INLINE void apply(const typename Element::type *x, typename Element::t
             up_to(0, i);
         }
     }
-    for (; i + kChunk * kLanes <= n; i += kChunk * kLanes) {
-        for (int step = 0; step < kChunk; step += kUnroll) between();
-        vectors(Count<kChunk>(), Count<kStream>(), i);
+    for (; i + kTurn * kLanes <= n; i += kTurn * kLanes) {
+        between();
+        for (int part = 0; part < kTurn; part += kChunk) vectors(Count<kChunk>(), Count<kStream>(), i + part * kLanes);
     }
+    if constexpr (kChunk < kTurn)
+        for (; i + kChunk * kLanes <= n; i += kChunk * kLanes) vectors(Count<kChunk>(), Count<kStream>(), i);
     if constexpr (kStream && kLineVectors < kChunk)
         for (; i + kLineVectors * kLanes <= n; i += kLineVectors * kLanes)
             vectors(Count<kLineVectors>(), Count<true>(), i);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "../layernorm/layernorm_cpu_stage.h"
 #include "../layernorm/layernorm_cpu_weights.h"
 #include "ascend_cy/kernel_abi.h"
 #include "ascend_cy_simd.h"
@@ -23,43 +24,6 @@ constexpr int kShortRows = 4;
 constexpr int kMostRows = 8;         // rows of one group where a row has several tiles
 constexpr int64_t kGroup = 512 << 10;    // bytes of dy and x in such a group: they stay in L2
 constexpr int64_t kLeastAhead = 4 << 10; // bytes to fetch ahead
-
-// Results on their way past the cache: whole lines are streamed, and what is left of a line waits for what follows.
-template <class Element> class Stage {
-    using T = typename Element::type;
-    static constexpr int64_t kLine = kCacheLine / sizeof(T);
-
-  public:
-    // Where the next elements are to be put, which will go to `to`.
-    T *next(T *to) {
-        if (held_ > 0 && to == to_ + held_) return buffer_ + held_;
-        finish();
-        to_ = to;
-        return buffer_;
-    }
-    // `n` elements were put there.
-    void push(int64_t n) {
-        const int64_t count = held_ + n;
-        int64_t i = static_cast<int64_t>((0 - reinterpret_cast<uintptr_t>(to_)) % kCacheLine / sizeof(T));
-        i = i < count ? i : count;
-        if (i > 0) memcpy(to_, buffer_, static_cast<size_t>(i) * sizeof(T)); // up to the first line
-        const int64_t lines = (count - i) / kLine;
-        stream_lines<Element>(to_ + i, buffer_ + i, lines);
-        i += lines * kLine;
-        held_ = count - i;
-        to_ += i;
-        if (held_ > 0) memmove(buffer_, buffer_ + i, static_cast<size_t>(held_) * sizeof(T));
-    }
-    void finish() {
-        if (held_ > 0) memcpy(to_, buffer_, static_cast<size_t>(held_) * sizeof(T));
-        held_ = 0;
-    }
-
-  private:
-    T *to_ = nullptr;
-    int64_t held_ = 0; // elements of the buffer that belong to `to_`, the start of a line
-    alignas(64) T buffer_[kTile + kLine];
-};
 
 template <class Element> class Block {
     using T = typename Element::type;
@@ -193,7 +157,7 @@ template <class Element> class Block {
     const float *g_ = nullptr;                       // where one tile holds all columns
     float *to_gamma_ = nullptr, *to_beta_ = nullptr; // of the part at hand
     int64_t ahead_ = 0;
-    Stage<Element> stage_;
+    Stage<Element, kTile> stage_;
 };
 
 template <class Element>

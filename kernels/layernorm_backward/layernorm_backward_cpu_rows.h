@@ -255,14 +255,5 @@ __attribute__((noinline)) void write_in_double(const typename Element::type *dy,
     }
 }
 
-// Copies lines past the cache, to where a line begins.
-template <class Element>
-__attribute__((noinline)) void stream_lines(typename Element::type *to, const typename Element::type *from, int64_t lines) {
-    constexpr int64_t kVector = sizeof(f32v) / sizeof(*to);
-    const typename Element::type *const end = from + lines * (kCacheLine / static_cast<int64_t>(sizeof(*to)));
-    for (; from < end; from += kVector, to += kVector)
-        stream_f32(reinterpret_cast<float *>(to), load_f32(reinterpret_cast<const float *>(from)));
-}
-
 } // namespace
 #endif // ASCEND_CY_LAYERNORM_BACKWARD_CPU_ROWS_H

@@ -123,6 +123,43 @@ inline void stream_bf16(uint16_t *p, f32v v) { stream_16(p, to_bf16(v)); }
 inline void store_bf16_number(uint16_t *p, f32v v) { store_16(p, number_to_bf16(v)); }
 inline void stream_bf16_number(uint16_t *p, f32v v) { stream_16(p, number_to_bf16(v)); }
 
+// Both vectors of 2 * kLanes elements, in an order of its own.
+#define ASCEND_CY_SIMD_BF16_PAIRS
+inline void load_two_bf16(const uint16_t *p, f32v &a, f32v &b) {
+    const __m256i both = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p));
+    a = _mm256_castsi256_ps(_mm256_slli_epi32(both, 16));
+    b = _mm256_castsi256_ps(_mm256_and_si256(both, _mm256_set1_epi32(static_cast<int>(0xffff0000u))));
+}
+// Packs numbers two vectors at a time, rounding to nearest with ties away from zero, and knows afterwards whether there
+// was a tie, or a result smaller than a limit: such vectors are to be packed again, with care.
+class WatchBf16 {
+  public:
+    using packed = __m256i;
+    ASCEND_CY_INLINE packed pack(f32v a, f32v b) {
+        const __m256i half = _mm256_set1_epi32(0x8000);
+        const __m256i low = _mm256_add_epi32(_mm256_castps_si256(a), half);
+        const __m256i high = _mm256_add_epi32(_mm256_castps_si256(b), half);
+        ties_ = _mm256_min_epu16(ties_, _mm256_min_epu16(low, high)); // of a tie, the lower half is 0 now
+        const __m256i both = _mm256_packus_epi32(_mm256_srli_epi32(low, 16), _mm256_srli_epi32(high, 16));
+        const __m256i result = _mm256_permute4x64_epi64(both, _MM_SHUFFLE(3, 1, 2, 0));
+        least_ = _mm256_min_epi16(least_, _mm256_and_si256(result, _mm256_set1_epi16(0x7fff)));
+        return result;
+    }
+    static __m256i limit(float least) { // above any bfloat16 that a smaller number rounds to
+        return _mm256_set1_epi16(static_cast<short>(least > 0.0f ? (bits_of(least) >> 16) + 2 : 0));
+    }
+    ASCEND_CY_INLINE bool any(__m256i limit) const {
+        const __m256i found = _mm256_or_si256(_mm256_cmpeq_epi16(ties_, _mm256_setzero_si256()),
+                                              _mm256_cmpgt_epi16(limit, least_));
+        return !_mm256_testz_si256(found, found);
+    }
+
+  private:
+    __m256i ties_ = _mm256_set1_epi16(-1), least_ = _mm256_set1_epi16(0x7fff);
+};
+inline void store_pair_bf16(uint16_t *p, __m256i v) { _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), v); }
+inline void stream_pair_bf16(uint16_t *p, __m256i v) { _mm256_stream_si256(reinterpret_cast<__m256i *>(p), v); }
+
 inline void stream_fence() { _mm_sfence(); }
 
 } // namespace simd
