@@ -28,7 +28,6 @@ struct Registry {
     std::mutex lock;
     std::set<void *> descriptions;
     std::map<void *, Registered> by_stream; /* stream handles */
-    std::atomic<size_t> count{0};
 };
 Registry &registry = *new Registry;
 
@@ -55,10 +54,8 @@ template <class Field> aclError set_field(void *handle, Field Description::*fiel
 
 void forget_allocator(Stream &stream)
 {
-    if (registry.count.load(std::memory_order_relaxed) == 0) return;
     std::lock_guard<std::mutex> hold(registry.lock);
     registry.by_stream.erase(stream.handle());
-    registry.count.store(registry.by_stream.size());
 }
 
 } // namespace acl_cpu
@@ -130,8 +127,8 @@ aclError aclrtAllocatorRegister(aclrtStream stream, aclrtAllocatorDesc allocator
     REQUIRE(description->allocator != nullptr && description->allocate != nullptr && description->release != nullptr &&
                 description->address != nullptr,
             "allocator_desc lacks its object or one of the functions alloc, free, get-address");
+    RETURN_IF_ERROR(refuse_closed(*target));
     registry.by_stream[target->handle()] = Registered{allocator_desc, *description};
-    registry.count.store(registry.by_stream.size());
     return ACL_SUCCESS;
 }
 
@@ -165,6 +162,5 @@ aclError aclrtAllocatorUnregister(aclrtStream stream)
     RETURN_IF_ERROR(find_any_stream(stream, &target));
     std::lock_guard<std::mutex> hold(registry.lock);
     REQUIRE(registry.by_stream.erase(target->handle()) != 0, "no allocator is registered for stream %d", target->id);
-    registry.count.store(registry.by_stream.size());
     return ACL_SUCCESS;
 }

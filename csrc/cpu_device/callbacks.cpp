@@ -175,6 +175,7 @@ void call_exception_callbacks(Stream &stream, const Task &task)
         if (exceptions.single != nullptr) general.push_back(exceptions.single);
         general.insert(general.end(), exceptions.several.begin(), exceptions.several.end());
         for (const auto &entry : exceptions.of_binaries) {
+            UseScope scope;
             if (info.function != nullptr && binary_of_function(info.function) == entry.binary) special.push_back(entry);
         }
     }

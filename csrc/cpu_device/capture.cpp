@@ -66,8 +66,7 @@ aclError record_kept(Stream &stream, Task *prototype, CopyTask copy)
     Recording *recording = stream.recording;
     if (recording == nullptr) { /* the recording has just ended */
         hold.unlock();
-        stream.append(kept.release());
-        return ACL_SUCCESS;
+        return stream.append(kept.release()) ? ACL_SUCCESS : ACL_ERROR_RT_INVALID_HANDLE;
     }
     kept->become_prototype();
     bool is_kernel = kept->function_handle() != nullptr;
@@ -106,14 +105,17 @@ aclError record_event_task(Stream &stream, std::unique_ptr<Task> prototype, Copy
         for (const Model::External &known : model.externals) {
             if (known.event != external) continue;
             return fail(ACL_ERROR_RT_PARAM_INVALID, "event %d is an external one of model %u already; each execution can do one thing with it",
-                        external->id.load(), model.id);
+                        external->id, model.id);
         }
     }
+    if (external != nullptr && !external->retain()) return fail(ACL_ERROR_RT_INVALID_HANDLE, "the event was destroyed during the call");
     Recorded *recorded = add_task_of_stream(stream, std::move(prototype), copy);
-    if (recorded == nullptr) return ACL_ERROR_RT_NO_MODEL_RESOURCE;
+    if (recorded == nullptr) {
+        if (external != nullptr) external->release();
+        return ACL_ERROR_RT_NO_MODEL_RESOURCE;
+    }
     if (external != nullptr) {
         recorded->external = true;
-        external->retain();
         model.externals.push_back({external, records});
     }
     return ACL_SUCCESS;
@@ -125,13 +127,13 @@ void stop_recording(Stream &stream)
     if (recording == nullptr) return;
     stream.trouble.fetch_and(~TROUBLE_RECORDING);
     if (recording->lane != nullptr) recording->lane->source = nullptr;
-    if (recording->updating != nullptr) recording->updating->updating = false;
+    if (recording->updating != nullptr) recording->updating->updated_on = nullptr;
     delete recording;
 }
 
 void forget_recording(Stream &stream)
 {
-    if (!is_recording(stream)) return;
+    /* Nobody begins to record the stream after this, see refuse_closed(). */
     std::lock_guard<std::mutex> hold(capture_lock);
     if (stream.recording == nullptr) return;
     if (stream.recording->capturing) invalidate(*stream.recording->lane->model);
@@ -295,7 +297,7 @@ aclError record_join(Event &event, Stream &stream)
     if (before != nullptr && before->recorder->model != &model) {
         invalidate(*before->recorder->model);
         invalidate(model);
-        return fail(ACL_ERROR_STREAM_CAPTURE_CONFLICT, "event %d belongs to another capture than stream %d; both are invalid now", event.id.load(),
+        return fail(ACL_ERROR_STREAM_CAPTURE_CONFLICT, "event %d belongs to another capture than stream %d; both are invalid now", event.id,
                     stream.id);
     }
     if (!event.retain()) return fail(ACL_ERROR_RT_INVALID_HANDLE, "the event was destroyed during the call");
@@ -318,19 +320,20 @@ aclError wait_for_join(Event &event, Stream &stream, uint64_t timeout_ns)
     Model &model = *join->recorder->model;
     RETURN_IF_ERROR(require_capturable(stream));
     if (stream.is_default()) {
-        return fail(ACL_ERROR_RT_STREAM_CAPTURE_IMPLICIT, "event %d was recorded in a capture, which the default stream cannot join", event.id.load());
+        return fail(ACL_ERROR_RT_STREAM_CAPTURE_IMPLICIT, "event %d was recorded in a capture, which the default stream cannot join", event.id);
     }
     if (stream.recording != nullptr && stream.recording->updating != nullptr) {
         return fail(ACL_ERROR_RT_TASK_TYPE_NOT_SUPPORT, "a task group can be updated by kernels only, not by an event wait");
     }
     if (stream.recording == nullptr) {
         if (model.state == Model::State::Invalid) {
-            return fail(ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED, "the capture of event %d was invalidated by an earlier error", event.id.load());
+            return fail(ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED, "the capture of event %d was invalidated by an earlier error", event.id);
         }
-        Lane *lane = new_lane(model, stream, true, nullptr);
-        if (lane == nullptr) {
+        RETURN_IF_ERROR(refusal(stream));
+        Lane *lane = nullptr;
+        if (aclError error = new_lane(model, stream, true, nullptr, &lane)) {
             invalidate(model);
-            return ACL_ERROR_RT_NO_STREAM_RESOURCE;
+            return error;
         }
         start_recording(stream, lane);
     }
@@ -338,7 +341,7 @@ aclError wait_for_join(Event &event, Stream &stream, uint64_t timeout_ns)
     if (lane->model != &model) {
         invalidate(*lane->model);
         invalidate(model);
-        return fail(ACL_ERROR_STREAM_CAPTURE_CONFLICT, "event %d belongs to another capture than stream %d; both are invalid now", event.id.load(),
+        return fail(ACL_ERROR_STREAM_CAPTURE_CONFLICT, "event %d belongs to another capture than stream %d; both are invalid now", event.id,
                     stream.id);
     }
     std::unique_ptr<Task> prototype(new JoinWaitTask(join, timeout_ns));
@@ -386,7 +389,7 @@ aclError check_joined(const Model &model)
         }
         if (!record->join->waited) {
             return fail(ACL_ERROR_RT_STREAM_UNJOINED, "nobody in the capture waits for event %d, which a joined stream recorded last",
-                        record->join->event->id.load());
+                        record->join->event->id);
         }
         joined |= record->join->waited_by_origin;
     }
@@ -428,18 +431,19 @@ aclError begin_capture(Stream &stream, Model *model, aclmdlRICaptureMode mode, c
     if (stream.recording != nullptr) return fail(ACL_ERROR_STREAM_TASK_GROUP_STATUS, "stream %d updates a task group", stream.id);
     if (stream.runs.load() != nullptr) return refusal(stream);
     if (stream.is_default()) return fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "the default stream cannot be captured");
+    RETURN_IF_ERROR(refuse_closed(stream));
     bool fresh = model == nullptr;
     if (fresh) {
         model = new_model(*stream.context, true, creator);
-        if (model == nullptr) return fail(ACL_ERROR_RT_NO_MODEL_RESOURCE, "no room for another runtime instance");
+        if (model == nullptr) return no_model(*stream.context);
     }
-    Lane *lane = new_lane(*model, stream, true, creator);
-    if (lane == nullptr) {
+    Lane *lane = nullptr;
+    if (aclError error = new_lane(*model, stream, true, creator, &lane)) {
         if (fresh) {
             stream.context->models.fetch_sub(1);
             handles<Model>().destroy(model);
         }
-        return ACL_ERROR_RT_NO_STREAM_RESOURCE;
+        return error;
     }
     lane->origin = true;
     model->state = Model::State::Recording;
@@ -652,7 +656,7 @@ aclError aclmdlRICaptureTaskUpdateBegin(aclrtStream stream, aclrtTaskGrp handle)
     Stream *target;
     RETURN_IF_ERROR(find_stream(stream, &target));
     TaskGroup *group = Handles<TaskGroup>::find(handle);
-    if (group == nullptr) return fail(ACL_ERROR_RT_INVALID_HANDLE, "handle %p is no live task group", handle);
+    if (group == nullptr || group->model->closing) return fail(ACL_ERROR_RT_INVALID_HANDLE, "handle %p is no live task group", handle);
     if (target->recording != nullptr && target->recording->capturing) return refuse_captured_locked(*target);
     if (target->recording != nullptr && target->recording->updating != nullptr) {
         return fail(ACL_ERROR_STREAM_TASK_GROUP_STATUS, "stream %d updates a task group already", target->id);
@@ -660,11 +664,12 @@ aclError aclmdlRICaptureTaskUpdateBegin(aclrtStream stream, aclrtTaskGrp handle)
     if (target->recording != nullptr || target->runs.load() != nullptr) {
         return fail(ACL_ERROR_RT_STREAM_MODEL, "stream %d is bound to a model", target->id);
     }
-    if (group->updating) return fail(ACL_ERROR_STREAM_TASK_GROUP_STATUS, "the task group is being updated on another stream");
+    RETURN_IF_ERROR(refuse_closed(*target));
+    if (group->updated_on != nullptr) return fail(ACL_ERROR_STREAM_TASK_GROUP_STATUS, "the task group is being updated on another stream");
     if (group->model->state != Model::State::Ready) {
         return fail(ACL_ERROR_STREAM_TASK_GROUP_STATUS, "the capture of model %u, which the task group belongs to, has not ended", group->model->id);
     }
-    group->updating = true;
+    group->updated_on = target;
     start_recording(*target, nullptr)->updating = group;
     return ACL_SUCCESS;
 }
@@ -686,6 +691,9 @@ aclError aclmdlRICaptureTaskUpdateEnd(aclrtStream stream)
     TaskGroup *group = target->recording->updating;
     auto updates = std::move(target->recording->updates);
     stop_recording(*target);
+    if (group->model->closing) {
+        return fail(ACL_ERROR_RT_INVALID_HANDLE, "model %u, which the task group belongs to, is being destroyed", group->model->id);
+    }
     if (updates.size() != group->tasks.size()) {
         return fail(ACL_ERROR_RT_INTERNAL_ERROR, "the task group has %zu tasks, %zu were given; none is replaced", group->tasks.size(),
                     updates.size());

@@ -198,7 +198,7 @@ aclError aclmdlRIAddCondTask(aclmdlRICondTaskParams params, aclrtStream stream, 
         branch->parent = condition;
         branches.push_back(branch);
     }
-    aclError error = branches.size() == params.size ? ACL_SUCCESS : fail(ACL_ERROR_RT_NO_MODEL_RESOURCE, "no room for %u runtime instances", params.size);
+    aclError error = branches.size() == params.size ? ACL_SUCCESS : no_model(*model.context);
     if (error == ACL_SUCCESS) {
         condition->type = params.type;
         error = record_event_task(*target, std::unique_ptr<Task>(new ConditionTask(condition)), copy_of<ConditionTask>, nullptr, false);

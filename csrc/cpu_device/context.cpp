@@ -29,15 +29,17 @@ Context *new_context(Device &device, bool primary, const void *creator)
         handles<Context>().destroy(context);
         return nullptr;
     }
+    context->default_handle = context->default_stream->handle();
     std::lock_guard<std::mutex> hold(device.lock);
     device.contexts.push_back(context);
     return context;
 }
 
-/* Ends a context that no handle leads to any more: its streams are destroyed with it. */
+/* Ends a context that nobody else ends: its streams are destroyed with it. */
 void end_context(Context &context, bool drop_work)
 {
     Device &device = *context.device;
+    context.closed.store(true);
     if (!end_models_of(context, drop_work)) return; /* the process exits, and they may still need it */
     for (;;) {
         Stream *stream;
@@ -57,7 +59,12 @@ void end_context(Context &context, bool drop_work)
         std::lock_guard<std::mutex> hold(device.lock);
         device.contexts.erase(std::remove(device.contexts.begin(), device.contexts.end(), &context), device.contexts.end());
     }
-    if (context.host_thread != nullptr) context.host_thread->end();
+    std::shared_ptr<HostThread> host_thread;
+    {
+        std::lock_guard<std::mutex> hold(context.lock);
+        host_thread.swap(context.host_thread);
+    }
+    if (host_thread != nullptr) host_thread->end();
     handles<Context>().destroy(&context);
 }
 
@@ -83,6 +90,7 @@ aclError reset_device(int32_t id, bool force)
     /* Work may still need the context, so it is done before the handle stops being valid. A failure is no concern of
      * the reset: whoever wanted to know has had the chance to ask. */
     for (void *handle : streams_of(*device)) {
+        UseScope scope;
         if (Stream *stream = Handles<Stream>::find(handle)) {
             if (stream->context != last) continue;
             wait_for(*stream, Stream::submitted(stream->progress.load()), NO_DEADLINE);
@@ -102,6 +110,7 @@ aclError use_device(Device &device, bool count, const void *creator)
         std::lock_guard<std::mutex> hold(device.lock);
         context = device.primary;
         if (context != nullptr && count) ++device.set_count;
+        if (context != nullptr) make_current(context); /* no reset comes in between */
     }
     if (context == nullptr) {
         if (count) notify_device_state(device.id, ACL_RT_DEVICE_STATE_SET_PRE);
@@ -113,15 +122,12 @@ aclError use_device(Device &device, bool count, const void *creator)
             other = device.primary;
             if (other == nullptr) device.primary = context;
             ++device.set_count;
+            make_current(device.primary);
         }
-        if (other != nullptr) { /* another thread was faster */
-            end_context(*context, true);
-            context = other;
-        }
+        if (other != nullptr) end_context(*context, true); /* another thread was faster */
         if (count) notify_device_state(device.id, ACL_RT_DEVICE_STATE_SET_POST);
         LOG(STREAMS, "device %d set", device.id);
     }
-    make_current(context);
     return ACL_SUCCESS;
 }
 
@@ -274,8 +280,8 @@ aclError aclrtCtxGetCurrentDefaultStream(aclrtStream *stream)
 aclError aclrtGetPrimaryCtxState(int32_t device_id, uint32_t *flags, int32_t *active)
 {
     ACL_ENTRY();
-    REQUIRE(flags == nullptr, "flags must be NULL");
     REQUIRE_NOT_NULL(active);
+    if (flags != nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "flags must be NULL");
     Device *device = require_device(device_id);
     if (device == nullptr) return ACL_ERROR_RT_INVALID_DEVICEID;
     std::lock_guard<std::mutex> hold(device->lock);

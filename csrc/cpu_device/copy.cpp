@@ -127,11 +127,11 @@ aclError look_at_sides(const void *dst, size_t dst_bytes, const void *src, size_
                                  : (from_device ? Direction::DeviceToHost : Direction::HostToHost);
     sides->pageable = (!to_device && sides->dst.kind == MemoryKind::None) || (!from_device && sides->src.kind == MemoryKind::None);
     if (!checks_kinds || kind == ACL_MEMCPY_DEFAULT || kind == ACL_MEMCPY_HOST_TO_HOST) return ACL_SUCCESS;
-    /* A wrong direction is forgiven, host memory where the kind names two device sides (or the reverse) is not. */
-    bool wants_host = kind != ACL_MEMCPY_DEVICE_TO_DEVICE;
-    bool both_device = sides->direction == Direction::DeviceToDevice;
-    bool no_device = sides->direction == Direction::HostToHost;
-    if (no_device || (!wants_host && !both_device)) {
+    /* Two device sides are forgiven whatever the kind says, as one of them may be memory that the host reaches as well. */
+    Direction named = kind == ACL_MEMCPY_DEVICE_TO_DEVICE ? Direction::DeviceToDevice
+                      : kind == ACL_MEMCPY_DEVICE_TO_HOST ? Direction::DeviceToHost
+                                                          : Direction::HostToDevice;
+    if (sides->direction != named && sides->direction != Direction::DeviceToDevice) {
         return fail(ACL_ERROR_RT_PARAM_INVALID, "kind is %d, but dst %p is %s memory and src %p is %s memory", static_cast<int>(kind),
                     dst, to_device ? "device" : "host", src, from_device ? "device" : "host");
     }

@@ -41,8 +41,11 @@ Device *require_device(int64_t id)
 
 void make_current(Context *context)
 {
+    set_current_slot(context != nullptr ? Handles<Context>::slot_for_use(context) : nullptr);
     t_state.context = context;
-    t_state.context_tag = context != nullptr ? Handles<Context>::live_tag(context) : 0;
+    /* It may be gone by now; 1 is no tag, so that it is found out. */
+    uint32_t tag = context != nullptr ? Handles<Context>::live_tag(context) : 0;
+    t_state.context_tag = tag != 0 ? tag : 1;
 }
 
 std::vector<void *> streams_of(Device &device)
@@ -62,6 +65,7 @@ aclError synchronize_device(Device &device, uint64_t deadline)
 {
     aclError first = ACL_SUCCESS;
     for (void *handle : streams_of(device)) {
+        UseScope scope;
         Stream *stream = Handles<Stream>::find(handle);
         if (stream == nullptr) continue; /* destroyed by another thread, hence done */
         if (stream->idle() && stream->trouble.load(std::memory_order_relaxed) == 0) continue;

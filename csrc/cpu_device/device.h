@@ -56,10 +56,12 @@ struct Context {
     Device *const device;
     const bool primary;
     Stream *default_stream = nullptr;
+    void *default_handle = nullptr;
     /* Set when one of its streams failed in stop-on-failure mode. */
     std::atomic<aclError> failure{ACL_SUCCESS};
     std::atomic<bool> stop_on_failure{false};
     std::atomic<bool> ending{false};
+    std::atomic<bool> closed{false}; /* takes no new streams and runtime instances; set before its own are ended */
     std::atomic<uint32_t> models{0}; /* runtime instances that are alive */
 
     std::mutex lock;
@@ -77,7 +79,7 @@ uint32_t device_count();
 /* nullptr and an error report (107001) where there is none. */
 Device *require_device(int64_t id);
 
-/* Current context of the thread, or nullptr. */
+/* Current context of the thread, or nullptr. It may be used until it is no longer current, even if it is destroyed. */
 inline Context *current_context()
 {
     Context *context = t_state.context;

@@ -19,6 +19,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "in_use.h"
+
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
@@ -59,6 +61,7 @@ inline bool forked_child() { return (g_gate.load(std::memory_order_relaxed) & GA
 } // namespace acl_cpu
 
 #define ACL_ENTRY()                                                                       \
+    ::acl_cpu::UseEnd use_end;                                                            \
     ::acl_cpu::t_state.api = __func__;                                                    \
     if (UNLIKELY(::acl_cpu::g_gate.load(std::memory_order_relaxed) != 0)) {               \
         if (aclError gate_error = ::acl_cpu::pass_gate(__func__)) return gate_error;      \

@@ -18,31 +18,12 @@ std::atomic<int32_t> next_event_id{0};
 
 void Event::release()
 {
-    if (references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    if (!references.release()) return;
     {
         std::lock_guard<std::mutex> hold(lock);
         gone = true;
     }
     handles<Event>().destroy(this);
-}
-
-void Event::renew(int32_t number, uint32_t event_flags, bool is_reusable)
-{
-    std::lock_guard<std::mutex> hold(lock);
-    id = number;
-    flags = event_flags;
-    reusable = is_reusable;
-    waits_under_way = 0;
-    captured = nullptr;
-    record_flag = NO_FLAG;
-    wait_flag = NO_FLAG;
-    issued = aborted = timestamp_ns = 0;
-    outstanding.clear();
-    waiting.clear();
-    has_timestamp = was_reset = false;
-    recorder = nullptr;
-    gone = false;
-    references.store(1, std::memory_order_relaxed);
 }
 
 /* As a ticket: the record that is the newest, or the next one after a reset, when the task starts. That is how events
@@ -69,9 +50,10 @@ struct EventWaitTask final : WaitingTask {
 
     Step start(Stream &on) override
     {
+        if (UNLIKELY(lost)) return Step::Done; /* the event may be another one by now */
         /* Once the lock is released the wait may be over and this object gone: nothing is touched after it. */
         std::lock_guard<std::mutex> hold(event->lock);
-        if (UNLIKELY(lost || event->gone)) return Step::Done;
+        if (UNLIKELY(event->gone)) return Step::Done;
         if (UNLIKELY(ticket == BOUND_AT_START)) ticket = event->issued + (event->issued == 0 || event->was_reset);
         if (event->is_done(ticket) || cancelled.load(std::memory_order_seq_cst)) return Step::Done;
         event->waiting.push_back(this);
@@ -163,11 +145,11 @@ struct EventRecordTask final : Task {
 
     Step start(Stream &) override
     {
+        if (UNLIKELY(lost)) return Step::Done;
         std::vector<EventWaitTask *> freed;
         {
             std::lock_guard<std::mutex> hold(event->lock);
             if (ticket == 0) {
-                if (lost) return Step::Done;
                 /* In the calling thread: asked for and done in one step. No harm if the event is gone meanwhile. */
                 issue(*event, *where, &ticket);
                 stamp(*event);
@@ -228,8 +210,9 @@ struct EventResetTask final : Task {
 
     Step start(Stream &) override
     {
+        if (lost) return Step::Done;
         std::lock_guard<std::mutex> hold(event->lock);
-        if (lost || event->gone) return Step::Done;
+        if (event->gone) return Step::Done;
         /* A record enqueued after the reset counts. */
         bool newest = ticket == BOUND_AT_START ? event->issued != 0 && event->is_done(event->issued) : event->issued == ticket;
         if (newest) event->was_reset = true;
@@ -327,8 +310,7 @@ aclError record_task(Stream &stream, EventRecordTask &task)
         hold.unlock();
         EventRecordTask *kept = new EventRecordTask(std::move(task));
         kept->keep_arguments();
-        stream.append(kept);
-        return ACL_SUCCESS;
+        return stream.append(kept) ? ACL_SUCCESS : ACL_ERROR_RT_INVALID_HANDLE;
     }
     if (stream.recording->updating != nullptr) return refuse_update("record");
     if (!stream.recording->capturing) RETURN_IF_ERROR(require_bindable(event));
@@ -350,8 +332,7 @@ aclError record_task(Stream &stream, EventResetTask &task)
     Event &event = *task.event;
     if (stream.recording == nullptr) {
         hold.unlock();
-        stream.append(new EventResetTask(std::move(task)));
-        return ACL_SUCCESS;
+        return stream.append(new EventResetTask(std::move(task))) ? ACL_SUCCESS : ACL_ERROR_RT_INVALID_HANDLE;
     }
     if (stream.recording->updating != nullptr) return refuse_update("reset");
     if (stream.recording->capturing && !is_outer(event)) {
@@ -386,7 +367,7 @@ aclError record_wait(Event &event, Stream &stream, uint64_t timeout_ns, bool *or
         if (event.issued == 0) return ACL_SUCCESS; /* never recorded: nothing to wait for */
         return fail(ACL_ERROR_RT_CAPTURE_DEPENDENCY,
                     "event %d was recorded outside of the capture; aclrtStreamWaitEventWithFlag with ACL_EVENT_WAIT_EXTERNAL waits for such",
-                    event.id.load());
+                    event.id);
     }
     return record_event_task(stream, kept_copy(EventWaitTask(&event, BOUND_AT_START, timeout_ns)), copy_of<EventWaitTask>, nullptr, false);
 }
@@ -423,7 +404,7 @@ aclError use_external(aclrtStream stream, Event &event, bool records, uint64_t t
 aclError refuse_captured_event(const Event &event)
 {
     if (LIKELY(event.captured.load(std::memory_order_relaxed) == nullptr)) return ACL_SUCCESS;
-    return fail(ACL_ERROR_RT_EVENT_CAPTURED, "event %d was recorded in a capture that is under way", event.id.load());
+    return fail(ACL_ERROR_RT_EVENT_CAPTURED, "event %d was recorded in a capture that is under way", event.id);
 }
 
 } // namespace
@@ -502,13 +483,14 @@ aclError synchronize_event(Event &event, uint64_t deadline)
     aclError result = ACL_SUCCESS;
     for (;;) {
         if (done()) break;
+        UseScope scope;
         Stream *stream = Handles<Stream>::find(recorder);
         uint32_t target = stream != nullptr ? Stream::submitted(stream->progress.load()) : 0;
         if (stream != nullptr && pool().help(*stream, target, deadline)) continue;
         uint64_t now = now_ns();
         if (pool().stopping() && give_up == NO_DEADLINE) give_up = now + 1000000000u;
         if (now >= std::min(deadline, give_up)) {
-            result = fail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "event %d is not complete in time", event.id.load());
+            result = fail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "event %d is not complete in time", event.id);
             break;
         }
         if (pool().spins()) {
@@ -530,7 +512,7 @@ aclError synchronize_event(Event &event, uint64_t deadline)
     }
     event.release();
     if (result == ACL_SUCCESS && aborted) {
-        return fail(ACL_ERROR_RT_STREAM_ABORT, "the record of event %d was dropped with the work of its stream", event.id.load());
+        return fail(ACL_ERROR_RT_STREAM_ABORT, "the record of event %d was dropped with the work of its stream", event.id);
     }
     return result;
 }
@@ -633,7 +615,7 @@ aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus *statu
     REQUIRE_NOT_NULL(status);
     RETURN_IF_ERROR(refuse_captured_event(*target));
     std::lock_guard<std::mutex> hold(target->lock);
-    bool complete = target->issued == 0 ? target->reusable.load() : target->is_done(target->issued) && !target->was_reset;
+    bool complete = target->issued == 0 ? target->reusable : target->is_done(target->issued) && !target->was_reset;
     *status = complete ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
     return ACL_SUCCESS;
 }

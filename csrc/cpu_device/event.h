@@ -20,16 +20,13 @@ struct Join;
 struct Event {
     static constexpr Kind kind = Kind::Event;
 
-    /* A thread may have found an event just before another one destroys it: the object stays, see handles.h, and says
-     * under its lock that it is gone. */
-    static constexpr bool renewable = true;
-    void renew(int32_t number, uint32_t event_flags, bool is_reusable);
+    Event(int32_t number, uint32_t event_flags, bool is_reusable) : id(number), flags(event_flags), reusable(is_reusable) {}
 
-    std::atomic<int32_t> id{0};
-    std::atomic<uint32_t> flags{0};
-    std::atomic<bool> reusable{false}; /* made by aclrtCreateEventExWithFlag */
+    const int32_t id;
+    const uint32_t flags;
+    const bool reusable; /* made by aclrtCreateEventExWithFlag */
     /* The handle and every queued task; the slot is freed with the last. */
-    std::atomic<uint32_t> references{0};
+    References references;
     std::atomic<uint32_t> waits_under_way{0};
     /* Its newest record in a capture that is under way; the object is valid under the capture lock only. */
     std::atomic<Join *> captured{nullptr};
@@ -45,7 +42,7 @@ struct Event {
     uint64_t timestamp_ns = 0;          /* of the newest record that is done */
     bool has_timestamp = false;
     bool was_reset = false;             /* since the newest record */
-    bool gone = true;                   /* no reference is left */
+    bool gone = false;                  /* no reference is left */
     std::vector<EventWaitTask *> waiting;
     std::vector<uint64_t> outstanding;  /* tickets not yet done */
     uint64_t aborted = 0;               /* newest ticket that was dropped */
@@ -60,14 +57,7 @@ struct Event {
     }
 
     void *handle() const { return Handles<Event>::handle_of(this); }
-    /* False if the last reference is gone. */
-    bool retain()
-    {
-        uint32_t seen = references.load(std::memory_order_relaxed);
-        while (seen != 0 && !references.compare_exchange_weak(seen, seen + 1, std::memory_order_relaxed)) {
-        }
-        return seen != 0;
-    }
+    bool retain() { return references.retain(); }
     void release();
 };
 

@@ -110,6 +110,7 @@ aclError aclrtDeviceTaskAbort(int32_t device_id, uint32_t timeout)
     if (timeout > most_ms) return fail(ACL_ERROR_RT_PARAM_INVALID, "timeout is %u ms, at most %u are possible", timeout, most_ms);
     RETURN_IF_ERROR(notify_abort(device_id, ACL_RT_DEVICE_TASK_ABORT_PRE, timeout));
     for (void *handle : streams_of(*device)) {
+        UseScope scope;
         Stream *stream = Handles<Stream>::find(handle);
         if (stream == nullptr) continue;
         stream->abort_count.fetch_add(1);

@@ -5,18 +5,24 @@
  * generation; the slot's tag holds kind and generation of the object now in it. So a destroyed handle, one of another
  * kind, or an arbitrary number is recognised in a few instructions and never dereferenced outside the stretch. Slots
  * are reused oldest first, which keeps a stale handle recognisable for long.
+ *
+ * Whoever finds an object may use it until the innermost UseScope ends (in_use.h), even if another thread destroys it
+ * meanwhile: a destroyed object stays as it is until its slot is used again, and only then its destructor runs. What must
+ * be given back sooner than that (files, references) is given back by whoever destroys it.
  */
 #ifndef ASCENDCL_CPU_HANDLES_H
 #define ASCENDCL_CPU_HANDLES_H
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <mutex>
 #include <new>
-#include <type_traits>
 #include <utility>
+#include <vector>
+
+#include "in_use.h"
 
 namespace acl_cpu {
 
@@ -26,7 +32,8 @@ constexpr uintptr_t SLOT_ALIGNMENT = 64;
 constexpr uint32_t GENERATIONS = 64;
 constexpr uint32_t TAG_MAGIC = 0xA5C10000u;
 
-/* In front of every object. The tag is 0 while the slot is free. */
+/* In front of every object. The tag is 0 while the slot is free. Calls under way may read the rest after that; only the
+ * next object writes it. */
 struct Slot {
     std::atomic<uint32_t> tag;
     uint32_t generation;
@@ -43,11 +50,6 @@ extern std::atomic<uintptr_t> used; /* bytes handed out */
 Slot *extend(size_t bytes);
 } // namespace handle_arena
 
-/* Objects that threads may still be looking at when they are destroyed say `renewable`: an object is made once for each
- * slot and stays one for ever; destroy() leaves it as it is, and renew() makes it the slot's next object. */
-template <class T, class = void> struct IsRenewable : std::false_type {};
-template <class T> struct IsRenewable<T, std::void_t<decltype(T::renewable)>> : std::true_type {};
-
 /* All objects of one kind. */
 template <class T> class Handles {
 public:
@@ -56,54 +58,29 @@ public:
     /* nullptr when no slot is left. */
     template <class... Arguments> T *create(const void *creator, Arguments &&...arguments)
     {
-        Slot *slot = nullptr;
         bool fresh = false;
-        {
-            std::lock_guard<std::mutex> hold(lock_);
-            /* Young free slots stay out of use for a while, so that stale handles are noticed. */
-            if (free_count_ > quarantine || (free_count_ > 0 && exhausted_)) {
-                slot = first_free_;
-                first_free_ = slot->next_free;
-                if (first_free_ == nullptr) last_free_ = nullptr;
-                --free_count_;
-            } else {
-                slot = handle_arena::extend(slot_bytes);
-                if (slot == nullptr) {
-                    exhausted_ = true;
-                    return nullptr;
-                }
-                slot->previous = newest_;
-                newest_ = slot;
-                fresh = true;
-            }
+        Slot *slot = take_slot(&fresh);
+        if (slot == nullptr) return nullptr;
+        T *object = reinterpret_cast<T *>(slot + 1);
+        if (!fresh) {
+            object->~T();
+            slot->generation = (slot->generation + 1) % GENERATIONS;
         }
         slot->creator = creator;
-        T *object = reinterpret_cast<T *>(slot + 1);
-        if constexpr (IsRenewable<T>::value) {
-            if (fresh) new (object) T;
-            object->renew(std::forward<Arguments>(arguments)...);
-        } else {
-            new (object) T(std::forward<Arguments>(arguments)...);
-        }
+        new (object) T(std::forward<Arguments>(arguments)...);
         slot->tag.store(tag_of(slot->generation), std::memory_order_release);
         live_.fetch_add(1, std::memory_order_relaxed);
         return object;
     }
 
-    /* The handle stops being valid at once; the memory of the object stays readable for ever. */
+    /* The handle stops being valid at once; the object stays as it is until its slot is used again. */
     void destroy(T *object)
     {
         Slot *slot = slot_of(object);
-        slot->tag.store(0, std::memory_order_release);
-        if constexpr (!IsRenewable<T>::value) object->~T();
+        slot->tag.store(0, std::memory_order_seq_cst);
         live_.fetch_sub(1, std::memory_order_relaxed);
         std::lock_guard<std::mutex> hold(lock_);
-        slot->generation = (slot->generation + 1) % GENERATIONS;
-        slot->next_free = nullptr;
-        if (last_free_ != nullptr) last_free_->next_free = slot;
-        else first_free_ = slot;
-        last_free_ = slot;
-        ++free_count_;
+        free_.push(slot);
     }
 
     /* Makes the handle invalid before the object is taken apart. Returns false if another thread did so first. */
@@ -114,6 +91,7 @@ public:
         return slot->tag.compare_exchange_strong(expected, 0);
     }
 
+    /* nullptr for what is no live object of this kind. The object is in use from now on. */
     static T *find(const void *handle)
     {
         uintptr_t value = reinterpret_cast<uintptr_t>(handle);
@@ -121,9 +99,14 @@ public:
         if (offset >= handle_arena::used.load(std::memory_order_relaxed)) return nullptr;
         Slot *slot = reinterpret_cast<Slot *>(value & ~(SLOT_ALIGNMENT - 1));
         uint32_t generation = static_cast<uint32_t>(value & (SLOT_ALIGNMENT - 1));
-        if (slot->tag.load(std::memory_order_acquire) != tag_of(generation)) return nullptr;
+        begin_use(slot);
+        if (slot->tag.load(std::memory_order_seq_cst) != tag_of(generation)) return nullptr;
         return reinterpret_cast<T *>(slot + 1);
     }
+
+    /* The object is in use from now on; it must be certain that it is alive when this returns. */
+    static void use(const T *object) { begin_use(slot_of(object)); }
+    static const void *slot_for_use(const T *object) { return slot_of(object); }
 
     static void *handle_of(const T *object)
     {
@@ -154,13 +137,94 @@ private:
     }
     static Slot *slot_of(const T *object) { return reinterpret_cast<Slot *>(const_cast<T *>(object)) - 1; }
 
+    /* Free slots, first in, first out. */
+    struct Queue {
+        Slot *first = nullptr;
+        Slot *last = nullptr;
+        uint32_t length = 0;
+
+        void push(Slot *slot)
+        {
+            slot->next_free = nullptr;
+            if (last != nullptr) last->next_free = slot;
+            else first = slot;
+            last = slot;
+            ++length;
+        }
+        Slot *pop()
+        {
+            Slot *slot = first;
+            if (slot == nullptr) return nullptr;
+            first = slot->next_free;
+            if (first == nullptr) last = nullptr;
+            --length;
+            return slot;
+        }
+    };
+
+    Slot *take_slot(bool *fresh)
+    {
+        std::lock_guard<std::mutex> hold(lock_);
+        for (;;) {
+            if (unused_.first == nullptr && (exhausted_ || free_.length >= 2 * quarantine)) find_unused();
+            if (Slot *slot = unused_.pop()) return slot;
+            if (exhausted_) return nullptr;
+            Slot *slot = handle_arena::extend(slot_bytes);
+            exhausted_ = slot == nullptr;
+            if (exhausted_) continue;
+            slot->previous = newest_;
+            newest_ = slot;
+            *fresh = true;
+            return slot;
+        }
+    }
+
+    /* Young free slots stay out of use for a while, so that stale handles are noticed. */
+    void find_unused()
+    {
+        uint32_t examined = exhausted_ ? free_.length : free_.length - quarantine;
+        if (examined == 0) return;
+        std::vector<const void *> used = slots_in_use();
+        for (uint32_t i = 0; i < examined; ++i) {
+            Slot *slot = free_.pop();
+            bool in_use = std::binary_search(used.begin(), used.end(), static_cast<const void *>(slot));
+            (in_use ? free_ : unused_).push(slot);
+        }
+    }
+
     std::mutex lock_;
     Slot *newest_ = nullptr;
-    Slot *first_free_ = nullptr;
-    Slot *last_free_ = nullptr;
-    uint32_t free_count_ = 0;
+    Queue free_;   /* may be in use by calls that began before their objects were destroyed */
+    Queue unused_; /* certainly not */
     bool exhausted_ = false;
     std::atomic<uint32_t> live_{0};
+};
+
+/* How many refer to an object: its handle, and tasks that outlive the call that made them. */
+class References {
+public:
+    /* False if the last one is gone: the object was destroyed during the call. */
+    bool retain()
+    {
+        uint32_t seen = count_.load(std::memory_order_relaxed);
+        while (seen != 0 && !count_.compare_exchange_weak(seen, seen + 1, std::memory_order_relaxed)) {
+        }
+        return seen != 0;
+    }
+    /* False if none is left to give back, for those that the user counts. */
+    bool give_back(bool *last)
+    {
+        uint32_t seen = count_.load(std::memory_order_relaxed);
+        while (seen != 0 && !count_.compare_exchange_weak(seen, seen - 1, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+        }
+        *last = seen == 1;
+        return seen != 0;
+    }
+    /* True for the last one. */
+    bool release() { return count_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+
+private:
+    std::atomic<uint32_t> count_{1};
 };
 
 /* The one store of each kind; never destroyed. */

@@ -193,6 +193,7 @@ aclError aclrtGetDeviceUtilizationRate(int32_t device_id, aclrtUtilizationInfo *
     if (device == nullptr) return ACL_ERROR_RT_INVALID_DEVICEID;
     int busy = 0;
     for (void *handle : streams_of(*device)) {
+        UseScope scope;
         Stream *stream = Handles<Stream>::find(handle);
         if (stream != nullptr && !stream->idle()) busy = 100;
     }

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <climits>
@@ -66,6 +67,16 @@ void release_name(const std::string &name)
     std::lock_guard<std::mutex> hold(files_lock);
     auto found = open_files.find(name);
     if (found != open_files.end() && --found->second.users == 0) open_files.erase(found);
+}
+
+/* Waits until no other thread is in a call that uses one of the slots. */
+void wait_until_unused(const std::vector<const void *> &slots)
+{
+    auto used = [&] {
+        std::vector<const void *> all = slots_in_use(true);
+        return std::any_of(slots.begin(), slots.end(), [&](const void *slot) { return std::binary_search(all.begin(), all.end(), slot); });
+    };
+    while (used()) usleep(100);
 }
 
 void close_binary(Binary &binary)
@@ -316,10 +327,19 @@ aclError aclrtBinaryUnLoad(aclrtBinHandle bin_handle)
     Context *context = nullptr;
     RETURN_IF_ERROR(require_context(&context));
     if (!Handles<Binary>::retire(binary)) return fail(ACL_ERROR_RT_INVALID_HANDLE, "bin_handle %p is being unloaded", bin_handle);
+    /* Calls of other threads that found it, or one of its functions, come to their end first: they may make functions,
+     * run kernels, or enqueue them. */
+    std::vector<const void *> slots{Handles<Binary>::slot_for_use(binary)};
+    wait_until_unused(slots);
+    slots.clear();
+    for (auto &entry : binary->functions) {
+        Handles<Function>::retire(entry.second);
+        slots.push_back(Handles<Function>::slot_for_use(entry.second));
+    }
+    wait_until_unused(slots);
     /* The caller should have waited; unmapping running code would be worse than waiting here. */
     if (binary->launches_under_way.load() != 0) synchronize_device(*context->device, NO_DEADLINE);
     while (binary->launches_under_way.load() != 0) usleep(100);
-    for (auto &entry : binary->functions) Handles<Function>::retire(entry.second);
     LOG(LAUNCHES, "binary %s unloaded", binary->path.c_str());
     {
         std::lock_guard<std::mutex> hold(unload_lock);

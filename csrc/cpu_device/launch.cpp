@@ -206,6 +206,7 @@ struct KernelTask final : Task {
     void begin_timeout(Stream &on)
     {
         timer = Timer::instance().add(now_ns() + timeout_us * 1000u, [handle = on.handle(), task = id] {
+            UseScope scope;
             Stream *late = Handles<Stream>::find(handle);
             if (late == nullptr) return;
             std::lock_guard<std::mutex> hold(late->lock);

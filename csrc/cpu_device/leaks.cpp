@@ -99,13 +99,14 @@ void log_live_objects()
     for (uint32_t id = 0; id < device_count(); ++id) {
         Device *device = find_device(id);
         for (void *handle : streams_of(*device)) {
+            UseScope scope;
             Stream *stream = Handles<Stream>::find(handle);
             if (stream == nullptr || stream->is_default() || stream->internal) continue;
             log_leak(Handles<Stream>::creator_of(stream), "stream %d (%p) of device %u is", stream->id, handle, id);
         }
     }
     handles<Event>().for_each_live([](Event *event) {
-        log_leak(Handles<Event>::creator_of(event), "event %d (%p) is", event->id.load(), event->handle());
+        log_leak(Handles<Event>::creator_of(event), "event %d (%p) is", event->id, event->handle());
     });
     log_live_notifies();
     handles<Binary>().for_each_live([](Binary *binary) {

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <mutex>
 
+#include "in_use.h"
+
 namespace acl_cpu {
 
 std::atomic<uint32_t> g_log_topics{0};
@@ -54,6 +56,7 @@ void log_line(uint32_t topic, const char *format, ...)
 
     std::lock_guard<std::mutex> hold(sink_lock);
     if (sink != nullptr) {
+        UseScope scope;
         sink(topic, line, sink_context);
         return;
     }

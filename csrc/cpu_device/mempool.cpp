@@ -52,11 +52,12 @@ struct MemoryPool {
     uint64_t used_high = 0;
     uint64_t threshold = 0;
     uint32_t reuse[3] = {1, 1, 1};
-    std::atomic<uint32_t> references{1}; /* the handle and queued frees */
+    bool closed = false; /* being destroyed: gives no more memory */
+    References references; /* the handle and queued frees */
 
     void release()
     {
-        if (references.fetch_sub(1, std::memory_order_acq_rel) == 1) handles<MemoryPool>().destroy(this);
+        if (references.release()) handles<MemoryPool>().destroy(this);
     }
 };
 
@@ -91,8 +92,7 @@ struct PoolFreeTask final : Task {
     PoolFreeTask(PoolFreeTask &&other) noexcept
         : Task(std::move(other)), owner(other.owner), base(other.base), freeing(other.freeing)
     {
-        owner->references.fetch_add(1);
-        owns_reference = true;
+        owns_reference = owner->references.retain(); /* the caller has one */
     }
     ~PoolFreeTask() override
     {
@@ -201,9 +201,7 @@ void trim_pools(Device &device)
     {
         std::lock_guard<std::mutex> hold(owners_lock);
         for (MemoryPool *pool : all_pools) {
-            if (pool->device != &device) continue;
-            pool->references.fetch_add(1);
-            pools.push_back(pool);
+            if (pool->device == &device && pool->references.retain()) pools.push_back(pool);
         }
     }
     for (MemoryPool *pool : pools) {
@@ -256,12 +254,14 @@ aclError aclrtMemPoolDestroy(aclrtMemPool mem_pool)
     RETURN_IF_ERROR(find_pool(mem_pool, &pool));
     {
         std::lock_guard<std::mutex> hold(pool->lock);
+        if (pool->closed) return fail(ACL_ERROR_RT_INVALID_HANDLE, "mem_pool %p is being destroyed", mem_pool);
         if (pool->used != 0) {
             return fail(ACL_ERROR_RT_PARAM_INVALID, "%llu bytes of the pool are in use: free them first",
                         static_cast<unsigned long long>(pool->used));
         }
+        pool->closed = true;
     }
-    if (!Handles<MemoryPool>::retire(pool)) return fail(ACL_ERROR_RT_INVALID_HANDLE, "mem_pool %p is being destroyed", mem_pool);
+    Handles<MemoryPool>::retire(pool);
     {
         std::lock_guard<std::mutex> hold(owners_lock);
         all_pools.erase(pool);
@@ -275,6 +275,7 @@ aclError aclrtMemPoolDestroy(aclrtMemPool mem_pool)
         }
     }
     for (void *handle : streams) {
+        UseScope scope;
         Stream *stream = Handles<Stream>::find(handle);
         if (stream != nullptr) wait_for(*stream, Stream::submitted(stream->progress.load()), NO_DEADLINE);
     }
@@ -304,6 +305,7 @@ aclError aclrtMemPoolMallocAsync(void **ptr, size_t size, aclrtMemPool mem_pool,
     if (size > SIZE_MAX / 2) return fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%zu bytes are more than any device has", size);
     size_t bytes = round_up(size, block_granule);
     std::lock_guard<std::mutex> hold(pool->lock);
+    if (pool->closed) return fail(ACL_ERROR_RT_INVALID_HANDLE, "mem_pool %p is being destroyed", mem_pool);
     MemoryPool::Block *block = find_block(*pool, bytes, target->handle());
     if (block == nullptr) {
         MemoryPool::Block fresh = {};
@@ -335,7 +337,7 @@ aclError aclrtMemPoolFreeAsync(void *ptr, aclrtStream stream)
         auto found = owners.find(base);
         if (found != owners.end()) {
             pool = found->second;
-            pool->references.fetch_add(1);
+            if (!pool->references.retain()) pool = nullptr;
         }
     }
     if (pool == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "ptr %p was not allocated by aclrtMemPoolMallocAsync", ptr);

@@ -4,6 +4,8 @@
  */
 #include "model.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "device.h"
@@ -286,19 +288,17 @@ void ControlTask::go_on(Model &model) { model.enqueue_from(*where->lane, where->
 
 Model *new_model(Context &context, bool captured, const void *creator)
 {
+    if (context.closed.load()) return nullptr;
     Model *model = handles<Model>().create(creator, &context, next_model_id.fetch_add(1), captured);
     if (model != nullptr) context.models.fetch_add(1);
     return model;
 }
 
-Lane *new_lane(Model &model, Stream &source, bool head, const void *creator)
+aclError new_lane(Model &model, Stream &source, bool head, const void *creator, Lane **result)
 {
     Stream *runner = create_stream(*source.context, source.priority.load(), 0, creator);
-    if (runner == nullptr) {
-        fail(ACL_ERROR_RT_NO_STREAM_RESOURCE, "device %d has %u streams, which is the limit", source.device->id, max_streams());
-        return nullptr;
-    }
-    Lane *lane = new Lane;
+    if (runner == nullptr) return no_stream(*source.context);
+    Lane *lane = *result = new Lane;
     lane->model = &model;
     lane->runner = runner;
     lane->source = &source;
@@ -307,7 +307,7 @@ Lane *new_lane(Model &model, Stream &source, bool head, const void *creator)
     runner->runs.store(lane);
     runner->trouble.fetch_or(TROUBLE_CLOSED); /* takes no work but the model's */
     model.lanes.push_back(lane);
-    return lane;
+    return ACL_SUCCESS;
 }
 
 Recorded *add_task(Lane &lane, std::shared_ptr<Task> prototype, CopyTask copy)
@@ -320,37 +320,71 @@ Recorded *add_task(Lane &lane, std::shared_ptr<Task> prototype, CopyTask copy)
     return recorded;
 }
 
-void destroy_lane(Lane &lane)
+void retire_lane(Lane &lane)
 {
     for (auto &label : lane.labels) label->lane = nullptr;
+    lane.labels.clear();
+    for (Recorded *recorded : lane.tasks) Handles<Recorded>::retire(recorded);
+}
+
+namespace {
+
+/* Nothing leads to the tasks any more, and nothing of the model is under way. */
+void destroy_tasks(Lane &lane)
+{
+    for (Recorded *recorded : lane.tasks) {
+        recorded->prototype.reset(); /* refers to events and binaries */
+        recorded->next_prototype.reset();
+        handles<Recorded>().destroy(recorded);
+    }
+    lane.tasks.clear();
+}
+
+void destroy_lane(Lane &lane)
+{
     destroy_stream(*lane.runner, false);
-    for (Recorded *recorded : lane.tasks) handles<Recorded>().destroy(recorded);
+    destroy_tasks(lane);
     delete &lane;
+}
+
+} // namespace
+
+aclError no_model(const Context &context)
+{
+    if (context.closed.load()) return fail(ACL_ERROR_RT_CONTEXT_NULL, "the context is being destroyed by another thread");
+    return fail(ACL_ERROR_RT_NO_MODEL_RESOURCE, "no room for another runtime instance");
 }
 
 /* Nothing of the model is under way. The lock is given back in between, since streams are destroyed. */
 void destroy_model(Model &model, std::unique_lock<std::mutex> &capturing)
 {
     Handles<Model>::retire(&model);
-    model.context->models.fetch_sub(1);
     if (model.capturing) g_captures.fetch_sub(1);
     for (Lane *lane : model.lanes) {
         if (lane->source != nullptr) stop_recording(*lane->source);
-        for (auto &label : lane->labels) label->lane = nullptr;
-        lane->labels.clear();
+        retire_lane(*lane);
+    }
+    for (TaskGroup *group : model.groups) {
+        Handles<TaskGroup>::retire(group);
+        if (group->updated_on != nullptr) stop_recording(*group->updated_on);
     }
     release_joins(model, true);
     for (Model::External &external : model.externals) external.event->release();
     for (Condition *condition : model.conditions) destroy_condition(*condition, capturing);
     capturing.unlock();
     auto callbacks = std::move(model.destroy_callbacks);
-    for (auto &callback : callbacks) callback.first(callback.second);
+    {
+        UseScope scope;
+        for (auto &callback : callbacks) callback.first(callback.second);
+    }
     for (Lane *lane : model.lanes) destroy_lane(*lane);
     for (TaskGroup *group : model.groups) handles<TaskGroup>().destroy(group);
     if (model.own_stream != nullptr) {
         begin_destroy(*model.own_stream);
         destroy_stream(*model.own_stream, false);
     }
+    /* The context ends when it has none left, see end_models_of(). */
+    model.context->models.fetch_sub(1);
     handles<Model>().destroy(&model);
     capturing.lock();
 }
@@ -367,6 +401,7 @@ bool wait_until_unused(Model &model, uint64_t deadline)
         uses = model.uses;
     }
     for (const Model::Use &use : uses) {
+        UseScope scope;
         Stream *stream = Handles<Stream>::find(use.stream);
         if (stream != nullptr) wait_for(*stream, use.task, deadline);
     }
@@ -377,22 +412,28 @@ bool wait_until_unused(Model &model, uint64_t deadline)
 
 bool end_models_of(Context &context, bool drop_work)
 {
-    if (context.models.load() == 0) return true;
-    std::vector<Model *> models;
-    std::unique_lock<std::mutex> hold(capture_lock);
-    handles<Model>().for_each_live([&](Model *model) {
-        if (model->context == &context && model->parent == nullptr) models.push_back(model);
-    });
-    if (models.empty()) return true;
-    for (Model *model : models) model->closing = true;
-    hold.unlock();
-    for (Model *model : models) {
-        if (drop_work) model->cancel(ACL_SUCCESS, "");
-        if (!wait_until_unused(*model, NO_DEADLINE)) return false;
+    for (;;) {
+        std::vector<Model *> models;
+        {
+            std::lock_guard<std::mutex> hold(capture_lock);
+            if (context.models.load() == 0) return true;
+            handles<Model>().for_each_live([&](Model *model) {
+                if (model->context == &context && model->parent == nullptr && !model->closing) models.push_back(model);
+            });
+            for (Model *model : models) model->closing = true;
+        }
+        for (Model *model : models) {
+            if (drop_work) model->cancel(ACL_SUCCESS, "");
+            if (!wait_until_unused(*model, NO_DEADLINE)) return false;
+        }
+        std::unique_lock<std::mutex> hold(capture_lock);
+        for (Model *model : models) destroy_model(*model, hold);
+        if (!models.empty()) continue;
+        /* Another thread is destroying the rest, or tries to. */
+        hold.unlock();
+        if (pool().stopping()) return false;
+        usleep(100);
     }
-    hold.lock();
-    for (Model *model : models) destroy_model(*model, hold);
-    return true;
 }
 
 void log_live_models()
@@ -516,13 +557,11 @@ aclError aclmdlRIExecute(aclmdlRI model_ri, int32_t timeout)
     }
     if (model->own_stream == nullptr) {
         model->own_stream = create_stream(*model->context, 0, 0, nullptr);
-        if (model->own_stream == nullptr) {
-            return fail(ACL_ERROR_RT_NO_STREAM_RESOURCE, "device %d has %u streams, which is the limit", model->context->device->id,
-                        max_streams());
-        }
+        if (model->own_stream == nullptr) return no_stream(*model->context);
         make_internal(*model->own_stream);
     }
     Stream &stream = *model->own_stream;
+    Handles<Stream>::use(&stream); /* another thread may destroy the model when the execution is over */
     RETURN_IF_ERROR(enqueue(*model, stream, hold));
     return synchronize(stream, deadline);
 }
@@ -590,7 +629,7 @@ aclError aclmdlRIBuildBegin(aclmdlRI *model_ri, uint32_t flag)
     RETURN_IF_ERROR(require_context(&context));
     std::lock_guard<std::mutex> hold(capture_lock);
     Model *model = new_model(*context, false, __builtin_return_address(0));
-    if (model == nullptr) return fail(ACL_ERROR_RT_NO_MODEL_RESOURCE, "no room for another runtime instance");
+    if (model == nullptr) return no_model(*context);
     model->state = Model::State::Recording;
     *model_ri = model->handle();
     return ACL_SUCCESS;
@@ -643,8 +682,9 @@ aclError aclmdlRIBindStream(aclmdlRI model_ri, aclrtStream stream, uint32_t flag
     if (model->state != Model::State::Recording) {
         return fail(ACL_ERROR_RT_STREAM_MODEL, "model %u is built: no more streams can be bound", model->id);
     }
-    Lane *lane = new_lane(*model, *target, flag == head_stream, __builtin_return_address(0));
-    if (lane == nullptr) return ACL_ERROR_RT_NO_STREAM_RESOURCE;
+    RETURN_IF_ERROR(refuse_closed(*target));
+    Lane *lane = nullptr;
+    RETURN_IF_ERROR(new_lane(*model, *target, flag == head_stream, __builtin_return_address(0), &lane));
     target->recording = new Recording;
     target->recording->lane = lane;
     target->trouble.fetch_or(TROUBLE_RECORDING);
@@ -669,8 +709,7 @@ aclError aclmdlRIUnbindStream(aclmdlRI model_ri, aclrtStream stream)
     }
     stop_recording(*target);
     model->lanes.erase(std::find(model->lanes.begin(), model->lanes.end(), lane));
-    for (auto &label : lane->labels) label->lane = nullptr;
-    lane->labels.clear();
+    retire_lane(*lane);
     hold.unlock();
     destroy_lane(*lane);
     return ACL_SUCCESS;
@@ -727,10 +766,8 @@ aclError aclrtPersistentTaskClean(aclrtStream stream)
     if (lane->model->pending.load() != 0) {
         return fail(ACL_ERROR_RT_MODEL_RUNNING, "model %u is being executed, or an execution is enqueued", lane->model->id);
     }
-    for (auto &label : lane->labels) label->lane = nullptr;
-    lane->labels.clear();
-    for (Recorded *recorded : lane->tasks) handles<Recorded>().destroy(recorded);
-    lane->tasks.clear();
+    retire_lane(*lane);
+    destroy_tasks(*lane);
     lane->cleaned = true;
     return ACL_SUCCESS;
 }

@@ -104,7 +104,7 @@ struct TaskGroup {
     explicit TaskGroup(Model *of) : model(of) {}
     Model *const model;
     std::vector<Recorded *> tasks;
-    bool updating = false; /* under the capture lock */
+    Stream *updated_on = nullptr; /* while it is updated; under the capture lock */
     void *handle() const { return Handles<TaskGroup>::handle_of(this); }
 };
 
@@ -196,7 +196,9 @@ struct ControlTask : Task {
 extern __thread void *t_last_recorded __attribute__((tls_model("initial-exec")));
 
 /* With the capture lock held: */
-Lane *new_lane(Model &model, Stream &source, bool head, const void *creator);
+aclError new_lane(Model &model, Stream &source, bool head, const void *creator, Lane **lane);
+/* No handle leads to the lane any more: its labels and tasks. Call destroy_lane() then, without the lock. */
+void retire_lane(Lane &lane);
 /* Ends the recording of a stream. */
 void stop_recording(Stream &stream);
 Recorded *add_task(Lane &lane, std::shared_ptr<Task> prototype, CopyTask copy);
@@ -233,6 +235,8 @@ void model_task_failed(Stream &runner, const Task &task);
 
 /* With the capture lock held: */
 Model *new_model(Context &context, bool captured, const void *creator);
+/* Reports why new_model() gave none. */
+aclError no_model(const Context &context);
 void destroy_model(Model &model, std::unique_lock<std::mutex> &capturing);
 aclError find_model(aclmdlRI handle, Model **model);
 /* The model must belong to the current context. */

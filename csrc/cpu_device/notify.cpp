@@ -29,7 +29,7 @@ struct Notify {
 
     const uint32_t id;
     const bool counting;
-    std::atomic<uint32_t> references{1}; /* the handle and queued tasks */
+    References references; /* the handle and queued tasks */
 
     std::mutex lock;
     /* ---- under the lock ---- */
@@ -37,10 +37,9 @@ struct Notify {
     std::vector<NotifyWaitTask *> waiting;
 
     void *handle() const { return Handles<Notify>::handle_of(this); }
-    void retain() { references.fetch_add(1, std::memory_order_relaxed); }
     void release()
     {
-        if (references.fetch_sub(1, std::memory_order_acq_rel) == 1) handles<Notify>().destroy(this);
+        if (references.release()) handles<Notify>().destroy(this);
     }
 };
 
@@ -76,8 +75,8 @@ struct NotifyWaitTask final : WaitingTask {
     NotifyWaitTask(NotifyWaitTask &&other) noexcept
         : WaitingTask(std::move(other)), notify(other.notify), mode(other.mode), wanted(other.wanted), clears(other.clears)
     {
-        notify->retain();
-        owns_reference = true;
+        owns_reference = notify->references.retain();
+        lost = !owns_reference;
     }
     ~NotifyWaitTask() override
     {
@@ -96,6 +95,7 @@ struct NotifyWaitTask final : WaitingTask {
 
     Step start(Stream &on) override
     {
+        if (UNLIKELY(lost)) return Step::Done;
         std::lock_guard<std::mutex> hold(notify->lock);
         if (cancelled.load(std::memory_order_seq_cst) || consume()) return Step::Done;
         notify->waiting.push_back(this);
@@ -116,6 +116,7 @@ struct NotifyWaitTask final : WaitingTask {
     const uint32_t wanted;
     const bool clears;
     bool owns_reference = false;
+    bool lost = false; /* the notify was destroyed during the call: there is nothing to wait for */
 };
 
 /* Changes the value and lets those go who waited for it, first come first served. */
@@ -149,8 +150,8 @@ struct NotifyRecordTask final : Task {
     NotifyRecordTask(NotifyRecordTask &&other) noexcept
         : Task(std::move(other)), notify(other.notify), mode(other.mode), operand(other.operand)
     {
-        notify->retain();
-        owns_reference = true;
+        owns_reference = notify->references.retain();
+        lost = !owns_reference;
     }
     ~NotifyRecordTask() override
     {
@@ -161,7 +162,7 @@ struct NotifyRecordTask final : Task {
     uint64_t cost_ns() const override { return 0; }
     Step start(Stream &) override
     {
-        change(*notify, mode, operand);
+        if (LIKELY(!lost)) change(*notify, mode, operand);
         return Step::Done;
     }
 
@@ -169,6 +170,7 @@ struct NotifyRecordTask final : Task {
     const aclrtCntNotifyRecordMode mode;
     const uint32_t operand;
     bool owns_reference = false;
+    bool lost = false; /* the notify was destroyed during the call: as if it had been recorded before */
 };
 
 aclError find_notify(void *handle, bool counting, Notify **notify)
@@ -263,6 +265,7 @@ aclError aclrtNotifyBatchReset(aclrtNotify *notifies, size_t num)
     REQUIRE_NOT_NULL(notifies);
     REQUIRE(num != 0, "num is 0");
     for (size_t i = 0; i < num; ++i) {
+        UseScope scope;
         Notify *target = nullptr;
         RETURN_IF_ERROR(find_notify(notifies[i], false, &target));
         std::lock_guard<std::mutex> hold(target->lock);

@@ -379,6 +379,7 @@ bool Pool::help(Stream &stream, uint32_t target, uint64_t deadline)
         explicit Deadline(uint64_t until) { t_deadline = until; }
         ~Deadline() { t_deadline = NO_DEADLINE; }
     } scope(deadline);
+    UseScope uses;
     std::unique_lock<std::mutex> hold = lock_soon();
     Stream *candidate = &stream;
     /* Follow what the stream waits for; the chain is short, and a cycle (a deadlock of the user's) must end here. */

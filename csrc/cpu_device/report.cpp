@@ -40,6 +40,7 @@ public:
     aclError subscribe(uint64_t thread, Stream &stream)
     {
         std::lock_guard<std::mutex> hold(lock_);
+        RETURN_IF_ERROR(refuse_closed(stream));
         void *handle = stream.handle();
         if (by_stream_.count(handle) != 0) {
             return fail(ACL_ERROR_RT_STREAM_SUBSCRIBE, "stream %d is subscribed already", stream.id);
@@ -67,7 +68,6 @@ public:
 
     void forget(Stream &stream)
     {
-        if (subscriptions_.load(std::memory_order_relaxed) == 0) return;
         std::lock_guard<std::mutex> hold(lock_);
         auto found = by_stream_.find(stream.handle());
         if (found != by_stream_.end()) remove(found);

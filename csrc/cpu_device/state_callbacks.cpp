@@ -51,11 +51,13 @@ auto &stream_callbacks = *new Registry<aclrtStreamStateCallback>;
 
 void notify_device_state(int32_t device, aclrtDeviceState state)
 {
+    UseScope scope;
     for (const auto &entry : device_callbacks.all()) entry.function(device, state, entry.argument);
 }
 
 void notify_stream_state(Stream &stream, aclrtStreamState state)
 {
+    UseScope scope;
     for (const auto &entry : stream_callbacks.all()) entry.function(stream.handle(), state, entry.argument);
 }
 

@@ -29,12 +29,15 @@ aclError find_any_stream(aclrtStream handle, Stream **stream)
 {
     Context *context = current_context();
     if (UNLIKELY(context == nullptr)) RETURN_IF_ERROR(require_context(&context));
-    if (handle == nullptr) {
-        *stream = context->default_stream;
-        return ACL_SUCCESS;
+    *stream = Handles<Stream>::find(handle != nullptr ? handle : context->default_handle);
+    if (UNLIKELY(*stream == nullptr)) {
+        if (handle == nullptr) return fail(ACL_ERROR_RT_CONTEXT_NULL, "the thread's context is being destroyed by another thread");
+        return fail(ACL_ERROR_RT_INVALID_HANDLE, "stream %p is no live stream", handle);
     }
-    *stream = Handles<Stream>::find(handle);
-    if (LIKELY(*stream != nullptr)) return ACL_SUCCESS;
+    if (LIKELY((*stream)->context == context)) return ACL_SUCCESS;
+    /* The context of a live stream is alive, and stays what it is if the stream is alive still. */
+    Handles<Context>::use((*stream)->context);
+    if (LIKELY(Handles<Stream>::find(handle) != nullptr)) return ACL_SUCCESS;
     return fail(ACL_ERROR_RT_INVALID_HANDLE, "stream %p is no live stream", handle);
 }
 
@@ -51,7 +54,7 @@ aclError refusal(Stream &stream)
     if (stream.runs.load(std::memory_order_relaxed) != nullptr) {
         return fail(ACL_ERROR_RT_STREAM_MODEL, "stream %d executes a runtime instance and takes no other work", stream.id);
     }
-    if ((trouble & TROUBLE_CLOSED) != 0) return fail(ACL_ERROR_RT_INVALID_HANDLE, "stream %d is being destroyed", stream.id);
+    RETURN_IF_ERROR(refuse_closed(stream));
     if ((trouble & TROUBLE_DEVICE_ONLY) != 0) {
         return fail(ACL_ERROR_RT_INTERNAL_ERROR, "stream %d was made with ACL_STREAM_DEVICE_USE_ONLY: it takes no work from the host",
                     stream.id);
@@ -59,14 +62,27 @@ aclError refusal(Stream &stream)
     return ACL_SUCCESS;
 }
 
+aclError refuse_closed(const Stream &stream)
+{
+    if ((stream.trouble.load() & TROUBLE_CLOSED) == 0) return ACL_SUCCESS;
+    return fail(ACL_ERROR_RT_INVALID_HANDLE, "stream %d is being destroyed", stream.id);
+}
+
 /* ---- executing ---- */
 
-void Stream::append(Task *task)
+bool Stream::append(Task *task)
 {
     task->stream = this;
     uint64_t before;
     {
-        std::lock_guard<std::mutex> hold(lock);
+        std::unique_lock<std::mutex> hold(lock);
+        if (UNLIKELY(shut)) {
+            hold.unlock();
+            task->drop();
+            delete task;
+            fail(ACL_ERROR_RT_INVALID_HANDLE, "stream %d was destroyed during the call", id);
+            return false;
+        }
         before = progress.fetch_add(1, std::memory_order_seq_cst);
         task->id = submitted(before) + 1;
         task->next = nullptr;
@@ -76,6 +92,17 @@ void Stream::append(Task *task)
         t_state.last_task_id = task->id;
     }
     if (pending(before) == 0) pool().schedule(*this);
+    return true;
+}
+
+bool Stream::shut_down()
+{
+    std::lock_guard<std::mutex> hold(lock);
+    uint32_t task_id;
+    /* The right to execute is never given back, so nothing runs in a calling thread either. */
+    if (!try_begin(&task_id)) return false;
+    shut = true;
+    return true;
 }
 
 void Stream::hand_out(Task *task)
@@ -160,6 +187,7 @@ void schedule_rest(Stream &stream) { pool().schedule(stream); }
 
 void end_current(void *stream_handle, uint32_t id, aclError code, const std::string &message)
 {
+    UseScope scope;
     Stream *stream = Handles<Stream>::find(stream_handle);
     if (stream == nullptr) return;
     Task *task;
@@ -203,12 +231,12 @@ constexpr uint64_t EXIT_PATIENCE_NS = 1000000000;
 
 Wait wait_for(Stream &stream, uint32_t target, uint64_t deadline)
 {
-    uint32_t tag = Handles<Stream>::live_tag(&stream);
-    auto over = [&] { return stream.reached(target) || Handles<Stream>::live_tag(&stream) != tag; };
+    auto gone = [&] { return Handles<Stream>::live_tag(&stream) == 0; };
+    auto over = [&] { return stream.reached(target) || gone(); };
     uint64_t give_up = NO_DEADLINE;
     for (;;) {
         if (stream.reached(target)) return Wait::Done;
-        if (Handles<Stream>::live_tag(&stream) != tag) return Wait::Gone;
+        if (gone()) return Wait::Gone;
         if (pool().help(stream, target, deadline)) continue;
 
         uint64_t now = now_ns();
@@ -289,6 +317,12 @@ aclError synchronize(Stream &stream, uint64_t deadline)
 
 uint32_t max_streams() { return 1984; }
 
+aclError no_stream(const Context &context)
+{
+    if (context.closed.load()) return fail(ACL_ERROR_RT_CONTEXT_NULL, "the context is being destroyed by another thread");
+    return fail(ACL_ERROR_RT_NO_STREAM_RESOURCE, "device %d has %u streams, which is the limit", context.device->id, max_streams());
+}
+
 namespace {
 std::atomic<uint32_t> internals{0};
 } // namespace
@@ -318,7 +352,14 @@ Stream *create_stream(Context &context, uint32_t priority, uint32_t flags, const
         return nullptr;
     }
     if ((flags & ACL_STREAM_DEVICE_USE_ONLY) != 0) stream->trouble.store(TROUBLE_DEVICE_ONLY);
-    std::lock_guard<std::mutex> hold(context.lock);
+    std::unique_lock<std::mutex> hold(context.lock);
+    if (context.closed.load()) {
+        hold.unlock();
+        handles<Stream>().destroy(stream);
+        std::lock_guard<std::mutex> hold_device(device.lock);
+        --device.streams;
+        return nullptr;
+    }
     stream->next_in_context = context.streams;
     if (context.streams != nullptr) context.streams->previous_in_context = stream;
     context.streams = stream;
@@ -352,7 +393,9 @@ bool begin_destroy(Stream &stream) { return (stream.trouble.fetch_or(TROUBLE_CLO
 void destroy_stream(Stream &stream, bool drop_work)
 {
     if (drop_work) abort_work(stream);
-    wait_for(stream, Stream::submitted(stream.progress.load()), NO_DEADLINE);
+    /* Calls that began before may enqueue still. At exit the work may never end. */
+    while (wait_for(stream, Stream::submitted(stream.progress.load()), NO_DEADLINE) == Wait::Done && !stream.shut_down()) {
+    }
     Context &context = *stream.context;
     Device &device = *stream.device;
     forget_report_stream(stream);

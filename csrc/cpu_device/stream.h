@@ -69,6 +69,7 @@ struct Stream {
 
     /* ---- under the lock ---- */
     uint32_t drop_through = 0;
+    bool shut = false; /* about to be destroyed: takes nothing more */
     aclError error = ACL_SUCCESS;
     std::string error_message;
     aclError last_error = ACL_SUCCESS; /* the newest one, kept for all threads that waited for it */
@@ -136,7 +137,10 @@ struct Stream {
     /* Executes tasks until the stream is idle or one is pending; the caller has the right to execute. It stops early
      * and hands on when a waiter's target is reached, or when other streams wait for an executor. */
     void execute(uint32_t target, bool has_target);
-    void append(Task *task);
+    /* Enqueues. False, with an error report, if the stream is destroyed meanwhile: the task is dropped then. */
+    bool append(Task *task);
+    /* An idle stream takes no more work: false if it has some. Calls under way may still use it. */
+    bool shut_down();
     /* Makes the task the current one; the caller took the right to execute and gives it to the end of the task. */
     void hand_out(Task *task);
     /* Whether the calling thread has the time for the first task. The stream is in the pool's hands. */
@@ -155,6 +159,9 @@ aclError find_any_stream(aclrtStream handle, Stream **stream);
 
 /* Slow part of submit(): why the stream takes no work, or ACL_SUCCESS. */
 aclError refusal(Stream &stream);
+/* 107017 for a stream that is being destroyed. What is entered somewhere for a stream is entered after this, under the
+ * lock that destroy_stream() takes to forget it. */
+aclError refuse_closed(const Stream &stream);
 void finish_inline(Stream &stream, Task &task);
 void schedule_rest(Stream &stream);
 
@@ -201,10 +208,9 @@ template <class T> aclError submit(Stream &stream, T &&task)
         kept->id = id;
         stream.hand_out(kept);
         kept->T::start_elsewhere();
-    } else {
-        stream.append(kept);
+        return ACL_SUCCESS;
     }
-    return ACL_SUCCESS;
+    return stream.append(kept) ? ACL_SUCCESS : ACL_ERROR_RT_INVALID_HANDLE;
 }
 
 /* Ends the pending task `id` of a stream from outside, if it is still the current one and can be withdrawn; with a code
@@ -221,7 +227,7 @@ aclError synchronize(Stream &stream, uint64_t deadline);
 
 /* ---- life ---- */
 
-/* nullptr when the device has no stream left. */
+/* nullptr when the device has no stream left, or the context is being destroyed. */
 Stream *create_stream(Context &context, uint32_t priority, uint32_t flags, const void *creator);
 /* False if another thread destroys the stream already. */
 bool begin_destroy(Stream &stream);
@@ -230,6 +236,8 @@ void destroy_stream(Stream &stream, bool drop_work);
 /* Drops queued work, stops what runs as soon as it can be, and waits until nothing is left. */
 void abort_work(Stream &stream);
 uint32_t max_streams();
+/* Reports why create_stream() gave none. */
+aclError no_stream(const Context &context);
 /* Marks a stream as one of the device's own; the number of such. */
 void make_internal(Stream &stream);
 uint32_t internal_streams();

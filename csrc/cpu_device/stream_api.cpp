@@ -27,10 +27,7 @@ aclError create(aclrtStream *stream, uint32_t priority, uint32_t flags, const vo
     Context *context;
     RETURN_IF_ERROR(require_context(&context));
     Stream *created = create_stream(*context, std::min(priority, lowest_priority), flags & known_flags, creator);
-    if (created == nullptr) {
-        return fail(ACL_ERROR_RT_NO_STREAM_RESOURCE, "device %d has %u streams, which is the limit", context->device->id,
-                    max_streams());
-    }
+    if (created == nullptr) return no_stream(*context);
     *stream = created->handle();
     notify_stream_state(*created, ACL_RT_STREAM_STATE_CREATE_POST);
     return ACL_SUCCESS;

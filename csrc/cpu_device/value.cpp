@@ -128,7 +128,7 @@ aclError check_word(void *address)
 {
     REQUIRE(address != nullptr, "dev_addr is NULL");
     if (reinterpret_cast<uintptr_t>(address) % sizeof(uint64_t) != 0) {
-        return fail(ACL_ERROR_RT_ADDR_UNALIGNED, "dev_addr %p is not aligned to 8 bytes", address);
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "dev_addr %p is not aligned to 8 bytes", address);
     }
     Allocation found;
     RETURN_IF_ERROR(check_range(address, sizeof(uint64_t), "dev_addr", &found));

@@ -32,12 +32,12 @@ struct PhysicalMemory {
     const int file;
     const size_t size;
     const aclrtPhysicalMemProp prop;
-    std::atomic<uint32_t> handles_given{1};
-    std::atomic<uint32_t> references{1}; /* the handle and mappings */
+    References handles_given;
+    References references; /* the handle and mappings */
 
     void release()
     {
-        if (references.fetch_sub(1) != 1) return;
+        if (!references.release()) return;
         close(file);
         if (device != nullptr) device->memory_used.fetch_sub(size);
         handles<PhysicalMemory>().destroy(this);
@@ -150,14 +150,19 @@ aclError map_physical(void *vir_ptr, size_t size, size_t offset, aclrtDrvMemHand
     range.device = memory->device != nullptr ? memory->device->id : 0;
     range.mapped = true;
     range.creator = creator;
-    if (!register_range(range)) return fail(ACL_ERROR_RT_PARAM_INVALID, "something is mapped at vir_ptr %p already", vir_ptr);
+    if (!memory->references.retain()) return fail(ACL_ERROR_RT_INVALID_HANDLE, "the physical memory was freed during the call");
+    if (!register_range(range)) {
+        memory->release();
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "something is mapped at vir_ptr %p already", vir_ptr);
+    }
     int protection = access == ACL_RT_MEM_ACCESS_FLAGS_NONE ? PROT_NONE : PROT_READ | PROT_WRITE;
     if (mmap(vir_ptr, size, protection, MAP_SHARED | MAP_FIXED, memory->file, 0) == MAP_FAILED) {
         Allocation removed;
         unregister_range(base, range.kind, &removed);
-        return fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "mapping failed: %s", strerror(errno));
+        aclError error = fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "mapping failed: %s", strerror(errno));
+        memory->release();
+        return error;
     }
-    memory->references.fetch_add(1);
     mappings[base] = {size, memory, access};
     return ACL_SUCCESS;
 }
@@ -263,7 +268,9 @@ aclError aclrtFreePhysical(aclrtDrvMemHandle handle)
     ACL_ENTRY_RELEASE();
     PhysicalMemory *memory = nullptr;
     RETURN_IF_ERROR(find_physical(handle, &memory));
-    if (memory->handles_given.fetch_sub(1) != 1) return ACL_SUCCESS;
+    bool last = false;
+    if (!memory->handles_given.give_back(&last)) return fail(ACL_ERROR_RT_INVALID_HANDLE, "handle %p was freed during the call", handle);
+    if (!last) return ACL_SUCCESS;
     Handles<PhysicalMemory>::retire(memory);
     memory->release();
     return ACL_SUCCESS;
@@ -361,8 +368,7 @@ aclError aclrtMemRetainAllocationHandle(void *vir_ptr, aclrtDrvMemHandle *handle
     auto found = find_mapping(vir_ptr);
     if (found == mappings.end()) return fail(ACL_ERROR_RT_PARAM_INVALID, "nothing is mapped at %p", vir_ptr);
     PhysicalMemory *memory = found->second.memory;
-    if (memory->handles_given.load() == 0) return fail(ACL_ERROR_RT_INVALID_HANDLE, "the handle of that memory was freed already");
-    memory->handles_given.fetch_add(1);
+    if (!memory->handles_given.retain()) return fail(ACL_ERROR_RT_INVALID_HANDLE, "the handle of that memory was freed already");
     *handle = Handles<PhysicalMemory>::handle_of(memory);
     return ACL_SUCCESS;
 }

@@ -99,7 +99,9 @@ static void asynchronous(void)
     FAILS(100000, aclrtMemcpyAsync(NULL, 10, pinned, 10, ACL_MEMCPY_HOST_TO_DEVICE, stream));
     FAILS(107000, aclrtMemcpyAsync(device, 9, pinned, 10, ACL_MEMCPY_HOST_TO_DEVICE, stream));
     FAILS(107000, aclrtMemcpyAsync(device + 4090, 100, pinned, 100, ACL_MEMCPY_HOST_TO_DEVICE, stream));
-    OK(aclrtMemcpyAsync(device, 10, pinned, 10, ACL_MEMCPY_DEVICE_TO_HOST, stream)); /* forgiven */
+    FAILS(107000, aclrtMemcpyAsync(device, 10, pinned, 10, ACL_MEMCPY_DEVICE_TO_HOST, stream));
+    FAILS(107000, aclrtMemcpyAsync(pinned, 10, device, 10, ACL_MEMCPY_HOST_TO_DEVICE, stream));
+    OK(aclrtMemcpyAsync(device, 10, pinned, 10, ACL_MEMCPY_DEFAULT, stream));
     OK(aclrtMemsetAsync(NULL, 0, 0, 0, stream));
     FAILS(100000, aclrtMemsetAsync(NULL, 8, 0, 8, stream));
     FAILS(107000, aclrtMemsetAsync(device, 8, 0, 9, stream));

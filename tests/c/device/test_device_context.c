@@ -55,7 +55,7 @@ static void setting_and_resetting(void)
     OK(aclrtGetPrimaryCtxState(0, NULL, &active));
     CHECK(active == 1);
     uint32_t flags;
-    FAILS(100000, aclrtGetPrimaryCtxState(0, &flags, &active));
+    FAILS(107000, aclrtGetPrimaryCtxState(0, &flags, &active));
     FAILS(100000, aclrtGetPrimaryCtxState(0, NULL, NULL));
     FAILS(107001, aclrtGetPrimaryCtxState(5, NULL, &active));
 

@@ -137,12 +137,12 @@ static void values(void)
     OK(run_with(kernel(binary, "add_value"), 1, writer, word, 42));
     OK(aclrtSynchronizeStream(waiter));
     FAILS(100000, aclrtValueWait(NULL, 0, 0, waiter));
-    FAILS(107008, aclrtValueWait((char *)word + 4, 0, 0, waiter));
+    FAILS(107000, aclrtValueWait((char *)word + 4, 0, 0, waiter));
     FAILS(107000, aclrtValueWait(word, 0, 4, waiter));
     FAILS(107000, aclrtValueWait(&thread, 0, 0, waiter)); /* no device memory */
     FAILS(100000, aclrtValueWrite(NULL, 0, 0, writer));
     FAILS(107000, aclrtValueWrite(word, 0, 1, writer));
-    FAILS(107008, aclrtValueWrite((char *)word + 1, 0, 0, writer));
+    FAILS(107000, aclrtValueWrite((char *)word + 1, 0, 0, writer));
     OK(aclrtDestroyStream(waiter));
     OK(aclrtDestroyStream(writer));
     OK(aclrtFree(word));
