@@ -22,7 +22,8 @@ constexpr int64_t kTile = 1024;      // columns of one tile: its weights and its
 constexpr int64_t kShortRow = 256;   // columns up to which four rows are worked on side by side
 constexpr int kShortRows = 4;
 constexpr int kMostRows = 8;         // rows of one group where a row has several tiles
-constexpr int64_t kGroup = 512 << 10;    // bytes of dy and x in such a group: they stay in L2
+constexpr int64_t kGroup = 128 << 10;    // bytes of dy and x in such a group: they stay in L2
+constexpr int64_t kConvertedGroup = 256 << 10; // where a tile of gamma is converted for each group: worth more rows
 constexpr int64_t kLeastAhead = 4 << 10; // bytes to fetch ahead
 
 template <class Element> class Block {
@@ -40,7 +41,8 @@ template <class Element> class Block {
 
     void run(int64_t first_part, int64_t end_part) {
         if (cols_ <= kTile) g_ = gamma_.columns(0, cols_);
-        int64_t group = cols_ <= kTile ? 1 : kGroup / 2 / static_cast<int64_t>(sizeof(T)) / cols_;
+        const int64_t bytes = gamma_.converted() ? kConvertedGroup : kGroup;
+        int64_t group = cols_ <= kTile ? 1 : bytes / 2 / static_cast<int64_t>(sizeof(T)) / cols_;
         group = group < 1 ? 1 : group > kMostRows ? kMostRows : group;
         const int64_t least = kLeastAhead / static_cast<int64_t>(sizeof(T));
         ahead_ = group * cols_ < least ? least : group * cols_; // of short rows, several
