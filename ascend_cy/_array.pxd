@@ -45,6 +45,8 @@ cdef int array_order_stream(DeviceArray array, bint writing, Stream stream) exce
 
 # *Private* from here on.
 cdef DeviceArray new_array(int rank, const Py_ssize_t *shape, int code, void *stream_box)
+# A contiguous array of its own, `offset` bytes into the memory of `block`, which it shares and keeps.
+cdef DeviceArray array_within(DeviceArray block, Py_ssize_t offset, int rank, const Py_ssize_t *shape, int code)
 cdef int copy_device(DeviceArray target, DeviceArray source, void *stream_box) except -1
 cdef int upload(DeviceArray target, object source, void *stream_box) except -1
 cdef int download(DeviceArray source, object target, void *stream_box) except -1

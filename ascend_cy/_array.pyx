@@ -12,6 +12,7 @@ from ascend_cy._dtypes cimport (ACL_BF16, NO_CODE, code_of, dtype_of, itemsize_o
 from ascend_cy._host cimport *
 from ascend_cy._shape cimport (MAX_DIMS, checked_nbytes, contiguous_strides, count_elements, extent, is_contiguous,
                                parse_index, parse_new_shape, parse_shape, sides)
+from ascend_cy._pool cimport wrap_pool
 from ascend_cy._status cimport check, check_acl, create_buffer, wait_stream
 from ascend_cy._stream cimport Stream, drop_passed, keep_until_passed, stream_box, wrap_stream
 from ascend_cy._transfer cimport copy_strided, fill_elements, is_pinned
@@ -130,6 +131,16 @@ cdef DeviceArray new_array(int rank, const Py_ssize_t *shape, int code, void *bo
     array.buffer = buffer
     array.home = box
     array.data = <char *>ascend_cy_buffer_pointer(buffer)
+    return array
+
+
+cdef DeviceArray array_within(DeviceArray block, Py_ssize_t offset, int rank, const Py_ssize_t *shape, int code):
+    cdef DeviceArray array = new_view(block, rank, code)
+    memcpy(array.dims, shape, rank * sizeof(Py_ssize_t))
+    set_contiguous_strides(array)
+    array.base_array = None
+    if count_elements(rank, shape) > 0:
+        array.data = block.data + offset
     return array
 
 
@@ -480,6 +491,12 @@ cdef class DeviceArray:
         """Stream: The stream it was allocated on, behind whose work the memory is given back."""
         check_open(self)
         return wrap_stream(self.home)
+
+    @property
+    def pool(self):
+        """MemoryPool: The pool that its memory goes back to; memory of other makers counts to the default one."""
+        check_open(self)
+        return wrap_pool(ascend_cy_buffer_pool(<ascend_cy_buffer_t *>self.buffer))
 
     @property
     def base(self):

@@ -2,6 +2,7 @@
 
 from ascend_cy._array cimport (DeviceArray, array_data, array_dtype_code, array_ndim, array_order_stream,
                                array_record_stream, array_shape, array_strides)
+from ascend_cy._pool cimport MemoryPool, PoolFigures, pool_figures, pool_trim, pool_use
 from ascend_cy._stream cimport Event, Stream, stream_handle, stream_synchronize
 
 # Of the binary interface of the public .pxd files; grows with every incompatible change.

@@ -7,8 +7,7 @@ from ascend_cy cimport _acl
 from ascend_cy._dtypes cimport parse_dtype
 from ascend_cy._host cimport *
 from ascend_cy._shape cimport MAX_DIMS, checked_nbytes, parse_shape, sides
-from ascend_cy._status cimport (as_integer, check, check_acl, create_pinned, note_interpreter_exit, text, trim_pinned,
-                                trim_pool, wait_device)
+from ascend_cy._status cimport check, check_acl, create_pinned, note_interpreter_exit, text, wait_device
 from ascend_cy._stream cimport (Event, Stream, device_index, drop_passed, leave_entered, note_entered,
                                 release_interpreter)
 
@@ -16,16 +15,18 @@ import atexit
 
 import numpy as np
 
-from ascend_cy import _array, _stream
+from ascend_cy import _array, _pool, _stream
 from ascend_cy._dlpack import from_dlpack
-from ascend_cy._makers import asarray, empty, empty_like, from_pointer, full, ones, zeros
+from ascend_cy._makers import asarray, empty, empty_like, empty_many, from_pointer, full, ones, zeros
+from ascend_cy._pool import (current_pool, default_pool, memory_hazards, memory_stats, reset_peak_memory,
+                             set_memory_limit, trim_memory)
 from ascend_cy._stream import current_stream, default_stream
 from ascend_cy.errors import AclError
 
 cnp.import_array()
 
 # Names that are types to Cython are not assigned by an import statement.
-globals().update(DeviceArray=_array.DeviceArray, Event=_stream.Event, Stream=_stream.Stream)
+globals().update(DeviceArray=_array.DeviceArray, Event=_stream.Event, MemoryPool=_pool.MemoryPool, Stream=_stream.Stream)
 
 cdef dict _kinds = {ASCEND_CY_KIND_NPU: "npu", ASCEND_CY_KIND_CPU: "cpu", ASCEND_CY_KIND_SIM: "sim",
                     ASCEND_CY_KIND_NONE: "none"}
@@ -245,80 +246,6 @@ def synchronize_all():
 
 
 # ---- memory ----
-
-def memory_stats(device=None):
-    """Figures of a device's memory pool.
-
-    Parameters
-    ----------
-    device : int, optional
-        The thread's current device by default.
-
-    Returns
-    -------
-    dict of str to int
-        Bytes ``in_use``, ``reserved`` (taken from the device), ``cached``, ``peak_in_use``, ``limit`` (None where there
-        is none), and the counts ``allocations`` and ``device_allocations`` (those that had to ask the device).
-    """
-    cdef ascend_cy_pool_stats_t stats
-    cdef int32_t index = device_index(device)
-    check(ascend_cy_pool_stats(index, &stats))
-    return {
-        "in_use": stats.in_use_bytes,
-        "reserved": stats.reserved_bytes,
-        "cached": stats.cached_bytes,
-        "peak_in_use": stats.peak_in_use_bytes,
-        "limit": None if stats.limit_bytes == <uint64_t>-1 else stats.limit_bytes,
-        "allocations": stats.allocations,
-        "device_allocations": stats.device_allocations,
-    }
-
-
-cdef uint64_t byte_count(object value, str name, str need) except? 0:
-    value = as_integer(value, name, need)
-    if value < 0:
-        raise ValueError(f"{name} must not be negative, got {value}")
-    if value >= 2**64 - 1:
-        raise ValueError(f"{name} must be a number of bytes below 2**64 - 1, got {value}")
-    return value
-
-
-def set_memory_limit(nbytes, device=None):
-    """Limit what the pool takes from a device.
-
-    Parameters
-    ----------
-    nbytes : int or None
-        Bytes; None lifts the limit.
-    device : int, optional
-        The thread's current device by default.
-    """
-    cdef int32_t index = device_index(device)
-    cdef uint64_t limit = <uint64_t>-1
-    if nbytes is not None:
-        limit = byte_count(nbytes, "nbytes", "an integer or None")
-    check(ascend_cy_pool_set_limit(index, limit))
-
-
-def trim_memory(keep=0, device=None):
-    """Give cached device and pinned memory back; may wait, without the GIL, for work that still uses it.
-
-    Ctrl-C raises KeyboardInterrupt; what was not given back by then stays cached.
-
-    Parameters
-    ----------
-    keep : int, default 0
-        Bytes of device memory that may stay reserved.
-    device : int, optional
-        The thread's current device by default.
-    """
-    cdef int32_t index = device_index(device)
-    cdef uint64_t target = byte_count(keep, "keep", "an integer")
-    drop_passed()
-    with nogil:
-        trim_pool(index, target)
-        trim_pinned()
-
 
 cdef class _PinnedBlock:
     """Owns one pinned block; ndarrays over it keep it as their base."""

@@ -102,22 +102,51 @@ cdef extern from "ascend_cy/pool.h" nogil:
     int ascend_cy_buffer_record_stream(ascend_cy_buffer_t *buffer, ascend_cy_stream_t *stream) noexcept
     int ascend_cy_buffer_order(ascend_cy_buffer_t *buffer, ascend_cy_stream_t *stream) noexcept
 
+    int ascend_cy_buffer_layout(const size_t *sizes, size_t count, size_t *offsets, size_t *total) noexcept
+
     int ascend_cy_buffers_order(ascend_cy_buffer_t *const *buffers, int reads, int count,
                                 ascend_cy_stream_t *stream) noexcept
     int ascend_cy_buffers_record(ascend_cy_buffer_t *const *buffers, int reads, int count,
                                  ascend_cy_stream_t *stream) noexcept
 
-    ctypedef struct ascend_cy_pool_stats_t:
+    ctypedef struct ascend_cy_pool_t:
+        pass
+    int ascend_cy_pool_create(int32_t device, const char *name, uint64_t limit, ascend_cy_pool_t **out) noexcept
+    void ascend_cy_pool_retain(ascend_cy_pool_t *pool) noexcept
+    void ascend_cy_pool_release(ascend_cy_pool_t *pool) noexcept
+    int32_t ascend_cy_pool_device(const ascend_cy_pool_t *pool) noexcept
+    const char *ascend_cy_pool_name(const ascend_cy_pool_t *pool) noexcept
+    ascend_cy_pool_t *ascend_cy_default_pool(int32_t device) noexcept
+    ascend_cy_pool_t *ascend_cy_current_pool(int32_t device) noexcept
+    int ascend_cy_set_current_pool(int32_t device, ascend_cy_pool_t *pool) noexcept
+    ascend_cy_pool_t *ascend_cy_buffer_pool(const ascend_cy_buffer_t *buffer) noexcept
+
+    ctypedef struct ascend_cy_pool_figures_t:
         uint64_t in_use_bytes
         uint64_t reserved_bytes
         uint64_t cached_bytes
-        uint64_t peak_in_use_bytes
+        uint64_t pending_bytes
+        uint64_t largest_free_bytes
         uint64_t limit_bytes
+        uint64_t peak_in_use_bytes
+        uint64_t peak_reserved_bytes
         uint64_t allocations
+        uint64_t hits
         uint64_t device_allocations
-    int ascend_cy_pool_stats(int32_t device, ascend_cy_pool_stats_t *out) noexcept
-    int ascend_cy_pool_set_limit(int32_t device, uint64_t bytes) noexcept
-    int ascend_cy_pool_trim_within(int32_t device, uint64_t keep, int32_t timeout_ms) noexcept
+        uint64_t device_frees
+        uint64_t buffers
+        uint64_t free_blocks
+        uint64_t segments
+        double hit_rate
+        double fragmentation
+    int ascend_cy_pool_figures(ascend_cy_pool_t *pool, ascend_cy_pool_figures_t *out, size_t size) noexcept
+    int ascend_cy_pool_reset_peaks(ascend_cy_pool_t *pool) noexcept
+    int ascend_cy_pool_limit_to(ascend_cy_pool_t *pool, uint64_t bytes) noexcept
+    int ascend_cy_pool_trim_to(ascend_cy_pool_t *pool, uint64_t keep, int32_t timeout_ms) noexcept
+
+    int ascend_cy_pool_hazard_mode() noexcept
+    size_t ascend_cy_pool_hazards() noexcept
+    const char *ascend_cy_pool_hazard(size_t index) noexcept
 
     int ascend_cy_pinned_alloc_within(size_t size, int32_t timeout_ms, void **out) noexcept
     void ascend_cy_pinned_free(void *pointer) noexcept

@@ -2,12 +2,15 @@
 
 cimport numpy as cnp
 
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport uintptr_t
 
-from ascend_cy._array cimport DeviceArray, adopt_memory, as_host, element_of, fill_array, new_array, upload
+from ascend_cy._array cimport (DeviceArray, adopt_memory, array_within, as_host, element_of, fill_array, new_array,
+                               upload)
 from ascend_cy._dtypes cimport code_of, itemsize_of, parse_dtype
+from ascend_cy._host cimport ascend_cy_buffer_layout, ascend_cy_last_message
 from ascend_cy._shape cimport MAX_DIMS, beyond_addresses, checked_nbytes, parse_shape
-from ascend_cy._status cimport as_integer
+from ascend_cy._status cimport as_integer, text
 from ascend_cy._stream cimport Stream, device_index, drop_later, hold_owner, stream_box
 
 import numpy as np
@@ -36,6 +39,98 @@ def empty(shape, dtype="float32", *, Stream stream=None):
     parse_dtype(dtype, &code)
     cdef int rank = parse_shape(shape, dims)
     return new_array(rank, dims, code, stream_box(stream))
+
+
+def empty_many(shapes, dtype="float32", *, Stream stream=None):
+    """New arrays with undefined contents, side by side in one allocation.
+
+    Cheaper than as many calls of :func:`empty`, and without the rounding of many small blocks. Every array starts at a
+    multiple of 64 bytes and is followed by at least 32 bytes that hardware may read, as AscendCL asks of those who divide
+    memory themselves. To the memory pool they are one block: it is given back when the last of the arrays is gone, and a
+    stream that uses one of them is waited for by all.
+
+    Parameters
+    ----------
+    shapes : sequence of shapes
+        An int or a sequence of int each.
+    dtype : data type or list of data types, default float32
+        One for all arrays, or a list or tuple with one for each.
+    stream : Stream, optional
+        The thread's current stream by default.
+
+    Returns
+    -------
+    list of DeviceArray
+        None of them is a view of another.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a shape or dtype that cannot be; the message names its index.
+    DeviceMemoryError
+        If the device has no memory left. Nothing was allocated then.
+
+    Examples
+    --------
+    >>> import ascend_cy
+    >>> mean, rstd, out = ascend_cy.empty_many([128, 128, (128, 64)], ["float32", "float32", "float16"])
+    >>> out.ptr - rstd.ptr
+    576
+    """
+    cdef Py_ssize_t[MAX_DIMS] dims
+    cdef Py_ssize_t count, i, nbytes
+    cdef int rank, code, bytes_code
+    cdef size_t total = 0
+    cdef int status
+    cdef size_t *sizes
+    cdef size_t *offsets
+    cdef DeviceArray block
+    cdef void *box
+    if isinstance(shapes, (str, bytes)):
+        raise TypeError(f"shapes must be a sequence of shapes, got {type(shapes).__name__}")
+    try:
+        shapes = list(shapes)
+    except TypeError:
+        raise TypeError(f"shapes must be a sequence of shapes, got {type(shapes).__name__}") from None
+    count = len(shapes)
+    many = type(dtype) in (list, tuple)
+    if many and len(dtype) != count:
+        raise ValueError(f"dtype must be one data type, or one for each of {count} shapes, got {len(dtype)}")
+    if count == 0:
+        parse_dtype("uint8" if many else dtype, &code)
+        return []
+    box = stream_box(stream)
+    sizes = <size_t *>PyMem_Malloc(2 * count * sizeof(size_t))
+    if sizes is NULL:
+        raise MemoryError("no memory for the sizes of arrays")
+    offsets = sizes + count
+    try:
+        for i in range(count):
+            try:
+                parse_dtype(dtype[i] if many else dtype, &code)
+            except (TypeError, ValueError) as error:
+                raise (type(error)(f"dtype[{i}]: {error}") if many else error) from None
+            try:
+                rank = parse_shape(shapes[i], dims)
+                sizes[i] = checked_nbytes(rank, dims, itemsize_of(code))
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"shapes[{i}]: {error}") from None
+        status = ascend_cy_buffer_layout(sizes, count, offsets, &total)
+        if status != 0:
+            raise ValueError(f"shapes must fit in memory together: {text(ascend_cy_last_message())}")
+        nbytes = total
+        parse_dtype("uint8", &bytes_code)
+        block = new_array(1, &nbytes, bytes_code, box)
+        arrays = []
+        for i in range(count):
+            parse_dtype(dtype[i] if many else dtype, &code)
+            rank = parse_shape(shapes[i], dims)
+            if checked_nbytes(rank, dims, itemsize_of(code)) != <Py_ssize_t>sizes[i]:
+                raise ValueError(f"shapes[{i}] changed while it was read")
+            arrays.append(array_within(block, offsets[i], rank, dims, code))
+    finally:
+        PyMem_Free(sizes)
+    return arrays
 
 
 def zeros(shape, dtype="float32", *, Stream stream=None):

@@ -1,6 +1,6 @@
 # From status codes to exceptions. Private to the package.
 
-from ascend_cy._host cimport ascend_cy_buffer_t, ascend_cy_event_t, ascend_cy_stream_t
+from ascend_cy._host cimport ascend_cy_buffer_t, ascend_cy_event_t, ascend_cy_pool_t, ascend_cy_stream_t
 
 
 cdef int raise_status(int code) except -1 nogil
@@ -28,7 +28,7 @@ cdef int wait_event(ascend_cy_event_t *event) except -1 nogil
 cdef int wait_device() except -1 nogil
 # Memory from the pool. Where it has to wait for some, Ctrl-C raises KeyboardInterrupt.
 cdef int create_buffer(size_t nbytes, ascend_cy_stream_t *stream, ascend_cy_buffer_t **out) except -1 nogil
-cdef int trim_pool(int device, unsigned long long keep) except -1 nogil
+cdef int trim_pool(ascend_cy_pool_t *pool, unsigned long long keep) except -1 nogil
 cdef int create_pinned(size_t nbytes, void **out) except -1 nogil
 cdef int trim_pinned() except -1 nogil
 # `value` as an int; TypeError "<name> must be <need>" where it is none. A bool is none.

@@ -7,7 +7,8 @@ from ascend_cy._host cimport *
 
 import threading
 
-from ascend_cy.errors import AclError, DeviceMemoryError, DeviceNotFoundError, KernelError, KernelNotFoundError
+from ascend_cy.errors import (AclError, DeviceMemoryError, DeviceNotFoundError, KernelError, KernelNotFoundError,
+                              MemoryHazardError)
 
 cdef extern from "pythread.h" nogil:
     unsigned long PyThread_get_thread_ident()
@@ -17,6 +18,7 @@ cdef extern from "<unistd.h>" nogil:
 
 cdef enum:
     ACL_ERROR_KERNEL_NOT_FOUND = 100029
+    ACL_ERROR_FAILURE = 500001
     ACL_STREAM_SYNC_TIMEOUT = 507046
     ACL_EVENT_SYNC_TIMEOUT = 507047
     # Long enough to cost nothing, short enough for Ctrl-C to feel immediate.
@@ -42,6 +44,8 @@ cdef object make_error(int code):
         kind = DeviceNotFoundError
     elif code == ACL_ERROR_KERNEL_NOT_FOUND and not ascend_cy_last_function()[0]:
         kind = KernelNotFoundError  # our own finding, not the device library's
+    elif code == ACL_ERROR_FAILURE and text(ascend_cy_last_message()).startswith("memory hazard: "):
+        kind = MemoryHazardError  # likewise
     return kind(code, text(ascend_cy_error_name(code)), text(ascend_cy_last_function()),
                 text(ascend_cy_last_message()))
 
@@ -124,10 +128,10 @@ cdef int create_buffer(size_t nbytes, ascend_cy_stream_t *stream, ascend_cy_buff
         check_signals()
 
 
-cdef int trim_pool(int device, unsigned long long keep) except -1 nogil:
+cdef int trim_pool(ascend_cy_pool_t *pool, unsigned long long keep) except -1 nogil:
     cdef int code
     while True:
-        code = ascend_cy_pool_trim_within(device, keep, WAIT_SLICE_MS)
+        code = ascend_cy_pool_trim_to(pool, keep, WAIT_SLICE_MS)
         if code != ACL_STREAM_SYNC_TIMEOUT:
             return check(code)
         check_signals()

@@ -10,6 +10,7 @@ __all__ = [
     "DeviceNotFoundError",
     "KernelError",
     "KernelNotFoundError",
+    "MemoryHazardError",
 ]
 
 
@@ -61,6 +62,13 @@ class KernelError(AclError):
 
 class KernelNotFoundError(AclError, NotImplementedError):
     """The operator has no kernel for the device in use; the message says where one was looked for."""
+
+
+class MemoryHazardError(AclError):
+    """Work uses memory of a pool after it was freed, or without being ordered behind what it must follow.
+
+    Only in hazard mode (``ASCEND_CY_POOL_HAZARD``). The work was not enqueued.
+    """
 
 
 class CompileError(RuntimeError):

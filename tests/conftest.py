@@ -31,6 +31,12 @@ def _live():
     return package.live_objects() if hasattr(package, "live_objects") else None
 
 
+def _hazards():
+    """What hazard mode has found (ASCEND_CY_POOL_HAZARD=1); nothing without it."""
+    package = sys.modules.get("ascend_cy")
+    return package.memory_hazards() if hasattr(package, "memory_hazards") else []
+
+
 _failed = pytest.StashKey[bool]()
 
 
@@ -46,8 +52,10 @@ def pytest_runtest_makereport(item, call):
 def nothing_left_behind(request):
     """No test leaves a stream, an event, device memory or pinned memory behind, nor a stream set as current."""
     before = _live()
+    hazards = _hazards()
     yield
     after = _live()
+    assert _hazards()[len(hazards):] == [], "found by hazard mode"
     if after is None or request.node.stash.get(_failed, False):  # the traceback of a failure keeps its objects
         return
     package = sys.modules["ascend_cy"]

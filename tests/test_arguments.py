@@ -196,6 +196,12 @@ GOOD: dict[str, Callable[[], tuple[Callable[..., Any], Kwargs]]] = {
     "Event.__init__": lambda: (ascend_cy.Event, dict(timing=True, device=None)),
     "Device.__init__": lambda: (ascend_cy.Device, dict(index=None)),
     "default_stream": lambda: (ascend_cy.default_stream, dict(device=None)),
+    **{name: lambda name=name: (getattr(ascend_cy, name), dict(device=None))
+       for name in ("current_pool", "default_pool", "reset_peak_memory")},
+    "empty_many": lambda: (ascend_cy.empty_many, dict(shapes=[2, (2, 3)], dtype="f4", stream=None)),
+    "MemoryPool.__init__": lambda: (ascend_cy.MemoryPool, dict(limit=None, name="", device=None)),
+    "MemoryPool.limit": lambda: (lambda value: setattr(ascend_cy.MemoryPool(), "limit", value), dict(value=1)),
+    "MemoryPool.trim": lambda: (ascend_cy.MemoryPool().trim, dict(keep=0)),
     "memory_stats": lambda: (ascend_cy.memory_stats, dict(device=None)),
     "set_memory_limit": lambda: (ascend_cy.set_memory_limit, dict(nbytes=None, device=None)),
     "trim_memory": lambda: (ascend_cy.trim_memory, dict(keep=0, device=None)),
@@ -307,6 +313,13 @@ BAD: dict[str, dict[str, list]] = {
     "Event.__init__": {"device": DEVICE},
     "Device.__init__": {"index": [(*row, "device must be .* got") for row in DEVICE]},
     "default_stream": {"device": DEVICE},
+    **{name: {"device": DEVICE} for name in ("current_pool", "default_pool", "reset_peak_memory")},
+    "empty_many": {"shapes": [(TypeError, 3), (TypeError, None), (TypeError, "33"), (TypeError, [1, 1.5]), (TypeError, [1, None]),
+                              (ValueError, [1, -1], r"shapes\[1\]"), (ValueError, [2**62, 2**62])],
+                   "dtype": [*DTYPE, (TypeError, ["f4", None]), (TypeError, ["f4", "c8"]), (ValueError, ["f4"])], "stream": STREAM},
+    "MemoryPool.__init__": {"limit": BYTES, "name": [*STRING, (TypeError, None), (ValueError, "a\0b")], "device": DEVICE},
+    "MemoryPool.limit": {"value": [(*row, "limit must be|limit must not be") for row in BYTES]},
+    "MemoryPool.trim": {"keep": [*BYTES, (TypeError, None)]},
     "memory_stats": {"device": DEVICE},
     "set_memory_limit": {"nbytes": BYTES, "device": DEVICE},
     "trim_memory": {"keep": [*BYTES, (TypeError, None)], "device": DEVICE},
@@ -413,8 +426,8 @@ ANYTHING = {
     "Kernel.__call__": {"args"},               # never works: it says that the blocks are missing (test_modules.py)
     "DeviceArray.__dlpack__": {"copy"},        # any truth value, as the protocol has it
     "DeviceArray.__array__": {"copy"},
-    "Stream.__eq__": {"other"}, "Device.__eq__": {"other"},
-    **{f"{name}.__exit__": {"exc_type", "exc_value", "traceback"} for name in ("Stream", "DeviceArray", "Device", "Module", "Pipeline")},
+    "Stream.__eq__": {"other"}, "Device.__eq__": {"other"}, "MemoryPool.__eq__": {"other"},
+    **{f"{name}.__exit__": {"exc_type", "exc_value", "traceback"} for name in ("Stream", "DeviceArray", "Device", "Module", "Pipeline", "MemoryPool")},
 }
 
 CASES = [pytest.param(name, parameter, kind, value, *(message or [None]), id=f"{name}-{parameter}-{value!r}"[:100])

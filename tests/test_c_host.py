@@ -8,81 +8,12 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import embedded
 import pytest
-import vendor
+from toolbox import Toolbox
 
 import ascend_cy
 
-HERE = Path(__file__).resolve().parent
-SOURCES = HERE / "c" / "host"
-KERNEL_HEADERS = HERE.parent / "kernels"  # the argument blocks, which do not ship
 KIND = {"none": "0", "npu": "1", "cpu": "2", "sim": "3"}
-
-
-class Toolbox:
-    """Builds programs and fake device libraries once, when first asked for, and runs programs on a device."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.include = f"-I{ascend_cy.get_include()}"
-        self.library_dir = ascend_cy.get_library_dir()
-        self.programs: dict[str, Path] = {}
-        self.fakes: dict[str, Path] = {}
-        # Kernels of the fake NPU: it opens none of them.
-        kernels = folder / "cache" / "kernels" / "ascend910b"
-        kernels.mkdir(parents=True)
-        for op in ("layernorm", "layernorm_backward"):
-            (kernels / f"{op}.o").write_bytes(b"")
-
-    def program(self, name: str) -> Path:
-        if name not in self.programs:
-            target = self.folder / name
-            command = [*embedded.compiler("CXX", "g++"), "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", self.include,
-                       f"-I{KERNEL_HEADERS}", str(SOURCES / f"{name}.cpp"), "-o", str(target), f"-L{self.library_dir}",
-                       "-lascend_cy", f"-Wl,-rpath,{self.library_dir}", "-ldl", "-lpthread"]
-            subprocess.run(command, check=True, cwd=self.folder)
-            self.programs[name] = target
-        return self.programs[name]
-
-    def fake(self, kind: str) -> Path:
-        """A folder that looks like a CANN installation."""
-        if kind not in self.fakes:
-            self.fakes[kind] = vendor.build(self.folder / f"cann-{kind}", kind)
-        return self.fakes[kind]
-
-    def environment(self, device: str | None, fake: str | None = None, **more: str) -> dict[str, str]:
-        env = {name: value for name, value in os.environ.items() if not name.startswith(("ASCEND", "FAKE_ACL"))}
-        env["ASCEND_CY_CACHE_DIR"] = str(self.folder / "cache")
-        env["LSAN_OPTIONS"] = "detect_leaks=0"
-        if device is not None:
-            env["ASCEND_CY_DEVICE"] = device
-        if fake is not None:
-            env["ASCEND_HOME_PATH"] = str(self.fake(fake))
-        return env | more
-
-    def run(self, name: str, *arguments: str, env: dict[str, str], timeout: int = 60) -> subprocess.CompletedProcess:
-        return subprocess.run([str(self.program(name)), *arguments], env=env, cwd=self.folder, text=True,
-                              capture_output=True, timeout=timeout)
-
-    def show(self, *arguments: str, env: dict[str, str]) -> dict[str, str]:
-        """What show.cpp prints."""
-        result = self.run("show", *arguments, env=env)
-        assert result.returncode == 0, result.stderr
-        assert result.stderr == ""
-        return dict(line.split(": ", 1) for line in result.stdout.splitlines())
-
-    def run_each(self, name: str, env: dict[str, str]) -> None:
-        """Every test of a program in a process of its own; none may say anything on stderr."""
-        listed = self.run(name, "--list", env=env)
-        tests = listed.stdout.split()
-        assert tests, listed.stderr
-        failed = []
-        for test in tests:
-            result = self.run(name, test, env=env)
-            if result.returncode != 0 or result.stderr:
-                failed.append(f"{test}: exit code {result.returncode}\n{result.stderr}")
-        assert not failed, "\n".join(failed)
 
 
 @pytest.fixture(scope="session")
@@ -332,6 +263,17 @@ def test_fork_shutdown_exit(toolbox, device):
 def test_threads(toolbox, device):
     env = toolbox.environment("npu", "full") if device == "fake" else toolbox.environment(device)
     toolbox.run_each("test_threads", env | {"ROUNDS": "200" if device == "sim" else "1000"})
+
+
+def test_beside_ascendcls_own_pools(toolbox):
+    trace = Path(__file__).resolve().parent / "traces" / "training.txt"
+    result = toolbox.run("vendor_pool", str(trace), env=toolbox.environment("cpu"))
+    assert result.returncode == 0, result.stderr
+    print(result.stdout)
+    *costs, unused = [[float(figure) for figure in line.split("; ")[1:]] for line in result.stdout.splitlines()]
+    assert len(costs) == 3
+    for ours, theirs in [*costs, unused]:
+        assert ours < theirs, "AscendCL's own pools are better here: use them"
 
 
 def test_memory_is_not_reused_under_a_running_kernel(toolbox):

@@ -715,3 +715,23 @@ def test_the_consumer_does_not_see_the_checkout(consumer):
     assert checkout not in consumer.folder.parents
     assert not str(Path(ascend_cy.__file__).resolve()).startswith(str(checkout / "ascend_cy")) or any(
         "editable" in name for name in sys.modules)
+
+
+# ---- memory pools ----
+
+
+def test_pools_without_the_gil(operators):
+    pool = ascend_cy.MemoryPool(limit=1 << 20)
+    operators.use_pool(pool)
+    try:
+        kept = ascend_cy.empty(1000, "uint8")
+        ascend_cy.empty(1000, "uint8").close()
+        assert ascend_cy.empty(1000, "uint8").pool == pool
+        assert operators.pool_facts(None) == operators.pool_facts(pool) == (1024, 1, 2 / 3, 1 << 20)
+        assert operators.first_bytes_of_pool_facts(pool) == (1024, 12345)
+    finally:
+        operators.use_pool(None)
+    assert ascend_cy.current_pool() == ascend_cy.default_pool()
+    kept.close()
+    operators.trim_pool(pool, 0)
+    assert pool.stats()["reserved"] == 0

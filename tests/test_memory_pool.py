@@ -53,10 +53,105 @@ def check(stats):
 
 def test_what_the_figures_are():
     stats = ascend_cy.memory_stats()
-    assert set(stats) == {"in_use", "reserved", "cached", "peak_in_use", "limit", "allocations", "device_allocations"}
+    assert set(stats) == {
+        "in_use", "reserved", "cached", "pending", "largest_free", "limit", "peak_in_use", "peak_reserved", "allocations", "hits",
+        "device_allocations", "device_frees", "buffers", "free_blocks", "segments", "hit_rate", "fragmentation"}
     assert stats["limit"] is None
-    assert stats["in_use"] == 0
+    assert stats["in_use"] == stats["buffers"] == stats["segments"] == stats["free_blocks"] == stats["largest_free"] == 0
+    assert stats["fragmentation"] == 0.0
     check(stats)
+
+
+def test_hits_and_the_rate_of_them():
+    before = ascend_cy.memory_stats()
+    for _ in range(10):
+        raw(3 * MIB)
+    ascend_cy.empty(0)  # asks for nothing, so it is neither
+    after = ascend_cy.memory_stats()
+    assert after["device_allocations"] == before["device_allocations"] + 1
+    assert after["hits"] == before["hits"] + 9
+    assert after["allocations"] == before["allocations"] + 11
+    assert after["hit_rate"] == after["hits"] / (after["hits"] + after["device_allocations"])
+    pool = ascend_cy.MemoryPool()
+    assert pool.stats()["hit_rate"] == 0.0
+    with pool:
+        for _ in range(4):
+            raw(100)
+    assert pool.stats()["hit_rate"] == 0.75
+
+
+def test_fragmentation_and_the_largest_free_piece():
+    held = [raw(4 * MIB) for _ in range(4)]
+    assert ascend_cy.memory_stats()["largest_free"] < 4 * MIB
+    held.pop(1)
+    held.pop(2)
+    stats = ascend_cy.memory_stats()
+    assert stats["buffers"] == 2 and stats["free_blocks"] >= 2
+    assert 4 * MIB <= stats["largest_free"] <= stats["cached"]
+    assert stats["fragmentation"] == pytest.approx(1 - stats["in_use"] / stats["reserved"])
+    assert 0.4 < stats["fragmentation"] < 0.6
+
+
+def test_neighbours_that_are_free_are_one_piece():
+    """A small segment is cut into equal blocks: all of it is one piece again, merged or not."""
+    pool = ascend_cy.MemoryPool()
+    with pool:
+        held = [raw(1024) for _ in range(8)]
+    assert pool.stats()["segments"] == 1
+    held.clear()
+    stats = pool.stats()
+    assert stats["largest_free"] == stats["cached"] == stats["reserved"] > 8 * 1024
+    assert stats["fragmentation"] == 1.0
+
+
+def test_memory_that_other_streams_still_use_is_pending(stream):
+    gate = threading.Event()
+    held = raw(MIB)
+    stream.add_callback(gate.wait, SOON)
+    held.record_stream(stream)
+    del held
+    stats = ascend_cy.memory_stats()
+    assert stats["pending"] == MIB and stats["in_use"] == 0
+    assert stats["cached"] == stats["reserved"] - MIB
+    gate.set()
+    stream.synchronize()
+    ascend_cy.trim_memory()
+    assert ascend_cy.memory_stats()["pending"] == 0
+
+
+def test_figures_agree_while_threads_allocate():
+    """Every look is at one moment: sums that hold at rest hold in every one."""
+    stop = threading.Event()
+
+    def work():
+        rng = np.random.default_rng(threading.get_ident() % 1000)
+        held = []
+        while not stop.is_set():
+            held.append(raw(int(rng.integers(1, 200_000))))
+            if len(held) > 20:
+                del held[rng.integers(len(held))]
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        last = ascend_cy.memory_stats()
+        empty = last["allocations"] - last["hits"] - last["device_allocations"]
+        for _ in range(2000):
+            now = ascend_cy.memory_stats()
+            assert now["in_use"] + now["cached"] + now["pending"] == now["reserved"]
+            assert now["hits"] + now["device_allocations"] + empty == now["allocations"]
+            assert now["in_use"] <= now["peak_in_use"] <= now["peak_reserved"]
+            assert now["reserved"] <= now["peak_reserved"] and now["largest_free"] <= now["cached"]
+            assert now["segments"] - last["segments"] == (now["device_allocations"] - last["device_allocations"]
+                                                          - now["device_frees"] + last["device_frees"])
+            assert now["allocations"] >= last["allocations"] and now["device_frees"] >= last["device_frees"]
+            last = now
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(SOON)
+    assert not any(thread.is_alive() for thread in threads)
 
 
 @pytest.mark.parametrize("nbytes", [1, 63, 64, 65, 1000, 4096, 100_000, MIB, 3 * MIB + 1, 17 * MIB])
@@ -86,6 +181,11 @@ def test_peak():
     assert ascend_cy.memory_stats()["peak_in_use"] >= peak + 5 * MIB
     held.close()
     assert ascend_cy.memory_stats()["peak_in_use"] >= peak + 5 * MIB
+    small = raw(MIB)
+    ascend_cy.reset_peak_memory()
+    stats = ascend_cy.memory_stats()
+    assert stats["peak_in_use"] == stats["in_use"] == MIB == small.nbytes
+    assert stats["peak_reserved"] == stats["reserved"]
 
 
 def test_empty_arrays_take_no_memory():

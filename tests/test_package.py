@@ -27,7 +27,7 @@ PACKAGE = Path(ascend_cy.__file__).resolve().parent
 ROOT = Path(__file__).resolve().parents[1]
 SURFACE = Path(__file__).resolve().parent / "helpers" / "pxd_surface.txt"
 
-PUBLIC_PXD = ("__init__.pxd", "_core.pxd", "_stream.pxd", "_array.pxd", "_ops.pxd", "_acl.pxd")
+PUBLIC_PXD = ("__init__.pxd", "_core.pxd", "_stream.pxd", "_pool.pxd", "_array.pxd", "_ops.pxd", "_acl.pxd")
 
 
 def behind_the_package() -> list[str]:
@@ -411,9 +411,9 @@ def surface() -> dict[str, list[str]]:
         for line in text.split("\n"):
             inside = line.startswith("    ")
             line = " ".join(line.split())
-            heading = re.match(r"cdef class (\w+)|cdef enum", line)
+            heading = re.match(r"cdef (class|struct) (\w+)|cdef enum", line)
             if heading:
-                owner = f"class {heading[1]}" if heading[1] else "constants"
+                owner = f"{heading[1]} {heading[2]}" if heading[1] else "constants"
             elif inside and line and owner:
                 if owner != "constants" or line.split()[0] in exported:
                     found.setdefault(owner, []).append(line)
@@ -422,7 +422,8 @@ def surface() -> dict[str, list[str]]:
                 function = re.match(r"cdef [^(]*?(\w+)\(", line)
                 if function and function[1] in exported:
                     found.setdefault("functions", []).append(line)
-    found["sizes"] = [f"{kind.__name__} {kind.__basicsize__}" for kind in (ascend_cy.DeviceArray, ascend_cy.Stream, ascend_cy.Event)]
+    found["sizes"] = [f"{kind.__name__} {kind.__basicsize__}" for kind in (ascend_cy.DeviceArray, ascend_cy.Stream, ascend_cy.Event,
+                                                                                 ascend_cy.MemoryPool)]
     return found
 
 

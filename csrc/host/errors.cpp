@@ -15,7 +15,7 @@ struct ThreadMessage {
     const char *function = "";
     bool absent_pending = false; // aclGetRecentErrMsg has not handed it out yet
     char text[4096] = "";
-    char absent_text[512] = "";
+    char absent_text[2048] = "";
 };
 
 namespace {

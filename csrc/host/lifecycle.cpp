@@ -8,6 +8,7 @@
 #include <string>
 
 #include "errors.h"
+#include "hazard/hazard.h"
 #include "host_function.h"
 #include "pool/device_pool.h"
 #include "pool/pinned_pool.h"
@@ -39,6 +40,8 @@ constexpr const char *forked_reason =
     "this process was forked after its parent had used the device, which does not survive a fork; start worker processes "
     "with the method \"spawn\" or \"forkserver\", or fork before the first use of the device";
 
+const std::string *hazard_refusal = nullptr; // "" for none; never deleted
+
 // Runs in the child of fork, where this is the only thread: plain stores only.
 void mark_forked_child()
 {
@@ -59,9 +62,12 @@ void load() noexcept
     pthread_atfork(nullptr, nullptr, mark_forked_child);
     load_started.store(true);
     LoadedDevice *device = load_device();
-    if (device->info.error == 0)
+    if (device->info.error == 0) {
         fill_table(device->handle);
-    else
+        hazard_refusal = new std::string(hazard::start());
+        if (hazard::on())
+            ranges_wanted.store(true, std::memory_order_relaxed); // for the names
+    } else
         poison_table(device->info.error, device->error.c_str());
     the_device.store(device, std::memory_order_release);
 }
@@ -71,6 +77,8 @@ int initialise() noexcept
     const LoadedDevice *device = loaded_device();
     if (device->info.error != 0)
         return fail(device->info.error, "", "%s", device->error.c_str());
+    if (!hazard_refusal->empty())
+        return fail(ACL_ERROR_INVALID_PARAM, "", "%s", hazard_refusal->c_str());
     const int code = device_table.aclInit(device->config.empty() ? nullptr : device->config.c_str());
     must_finalize = code == ACL_SUCCESS;
     // Somebody else in the process was first (torch_npu): live with it, and leave finalizing to them.

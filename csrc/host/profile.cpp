@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "event.h"
+#include "hazard/hazard.h"
 #include "stream.h"
 
 namespace ascend_cy {
@@ -204,6 +205,8 @@ OpenRange *begin_range(const char *name, int32_t device, aclrtStream stream) noe
     auto *const range = new (std::nothrow) OpenRange{{}, nullptr, nullptr, 0, 0};
     if (range == nullptr)
         return nullptr;
+    if (hazard::on())
+        hazard::push_name(name);
     range->facts.device = device;
     range->facts.stream = reinterpret_cast<uintptr_t>(stream);
     if (tools.start != nullptr)
@@ -237,6 +240,8 @@ OpenRange *begin_range(const char *name, int32_t device, aclrtStream stream) noe
 void end_range(OpenRange *range) noexcept
 {
     QuietScope quiet;
+    if (hazard::on())
+        hazard::pop_name();
     if (range->tool_id != 0 && tools.end != nullptr)
         tools.end(range->tool_id);
     if (range->recording == 0) {
@@ -293,7 +298,7 @@ int ascend_cy_profile_stop(ascend_cy_range_t **ranges, size_t *count, size_t *lo
         std::lock_guard<std::mutex> lock(mutex);
         if (current == 0)
             return fail(ACL_ERROR_PROF_NOT_RUN, "", "no recording runs");
-        ranges_wanted.store(tools.start != nullptr, std::memory_order_release);
+        ranges_wanted.store(tools.start != nullptr || hazard::on(), std::memory_order_release);
     }
     for (;;) {
         OpenRange *range = nullptr;

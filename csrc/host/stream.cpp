@@ -27,6 +27,7 @@ void forget(Stream *stream) noexcept
 {
     if (stream->kind == Stream::Kind::Own)
         live_own_streams.fetch_sub(1, std::memory_order_relaxed);
+    delete_seats(stream);
     delete stream;
 }
 
@@ -38,11 +39,11 @@ void destroy(Stream *stream) noexcept
     if (device_usable()) {
         QuietScope quiet; // there is nobody to tell
         DeviceScope scope(stream->device);
-        Arena *const arena = leave_arena(stream);
+        leave_arenas(stream);
         if (stream->kind == Stream::Kind::Own) {
             unsubscribe_host_functions(stream);
             device_table.aclrtDestroyStream(stream->handle); // waits
-            arena_passed(stream->device, arena);
+            arenas_passed(stream);
         }
     }
     forget(stream);

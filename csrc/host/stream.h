@@ -9,7 +9,7 @@
 #include "context.h"
 
 namespace ascend_cy {
-struct Arena;
+struct Seat;
 }
 
 struct ascend_cy_stream {
@@ -26,11 +26,10 @@ struct ascend_cy_stream {
     void (*const on_release)(void *);
     void *const context;
 
-    std::atomic<ascend_cy::Arena *> arena{nullptr}; // free memory of this stream; set at the first buffer
-    ascend_cy_stream *next_in_arena = nullptr;      // boxes of the same stream; guarded by the pool
-    bool subscribed = false;                        // to our host function thread; guarded by host_function.cpp
-    ascend_cy_stream *next_dropped = nullptr;       // waiting for destruction; guarded by stream.cpp
-    aclrtEvent dropped_mark = nullptr;              // passes when the work queued before the drop has passed
+    std::atomic<ascend_cy::Seat *> seats{nullptr}; // its place in each memory pool that it has had a buffer of; only grows
+    bool subscribed = false;                       // to our host function thread; guarded by host_function.cpp
+    ascend_cy_stream *next_dropped = nullptr;      // waiting for destruction; guarded by stream.cpp
+    aclrtEvent dropped_mark = nullptr;             // passes when the work queued before the drop has passed
 
     ascend_cy_stream(int32_t device_, Kind kind_, aclrtStream handle_, void (*on_release_)(void *), void *context_)
         : device(device_), kind(kind_), handle(handle_), on_release(on_release_), context(context_)

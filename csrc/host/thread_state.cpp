@@ -18,6 +18,7 @@ struct ThreadExit {
             thread_state.stream = nullptr;
             drop_stream_later(stream);
         }
+        forget_thread_pools();
         free_thread_message();
     }
 };

@@ -5,7 +5,7 @@
 #ifndef ASCEND_CY_HOST_THREAD_STATE_H
 #define ASCEND_CY_HOST_THREAD_STATE_H
 
-#include "ascend_cy/runtime.h"
+#include "ascend_cy/pool.h"
 
 namespace ascend_cy {
 
@@ -14,6 +14,7 @@ struct ThreadMessage;
 struct ThreadState {
     ascend_cy_stream_t *stream; // current stream, one reference; NULL: the default stream of the current device
     ThreadMessage *message;     // made at the first failure
+    ascend_cy_pool_t **pools;   // current pool by device, one reference each; NULL: none was ever set
     bool quiet;                 // failures leave no message
 };
 
@@ -23,6 +24,7 @@ extern thread_local ThreadState thread_state;
 void watch_thread_exit() noexcept;
 
 void free_thread_message() noexcept;
+void forget_thread_pools() noexcept; // calls nothing of the device library
 
 } // namespace ascend_cy
 

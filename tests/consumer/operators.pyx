@@ -2,9 +2,10 @@
 # cython: boundscheck=False, wraparound=False
 """vector_add, matmul, kernels of one's own and the fields of the extension types, without the GIL."""
 
-from ascend_cy cimport (DeviceArray, Event, Stream, array_data, array_order_stream, array_record_stream, kernel_acquire,
-                        kernel_launch, kernel_release, matmul_bf16, matmul_device, matmul_f16, matmul_f32, stream_synchronize,
-                        vector_add_bf16, vector_add_device, vector_add_f16, vector_add_f32, vector_add_i32)
+from ascend_cy cimport (DeviceArray, Event, MemoryPool, PoolFigures, Stream, array_data, array_order_stream,
+                        array_record_stream, kernel_acquire, kernel_launch, kernel_release, matmul_bf16, matmul_device,
+                        matmul_f16, matmul_f32, pool_figures, pool_trim, pool_use, stream_synchronize, vector_add_bf16,
+                        vector_add_device, vector_add_f16, vector_add_f32, vector_add_i32)
 from libc.stdint cimport int32_t, uintptr_t
 
 
@@ -166,3 +167,32 @@ def launch_nothing():
 def order(DeviceArray x, bint writing, Stream stream=None):
     with nogil:
         array_order_stream(x, writing, stream)
+
+
+# ---- memory pools ----
+
+def pool_facts(MemoryPool pool):
+    """Bytes in use, buffers, the rate of hits and the limit, without the GIL."""
+    cdef PoolFigures now
+    with nogil:
+        pool_figures(pool, &now, sizeof(now))
+    return now.in_use_bytes, now.buffers, now.hit_rate, now.limit_bytes
+
+
+def first_bytes_of_pool_facts(MemoryPool pool):
+    """As a consumer that was built when the structure had one field: nothing behind it is written."""
+    cdef PoolFigures now
+    now.reserved_bytes = 12345
+    with nogil:
+        pool_figures(pool, &now, sizeof(unsigned long long))
+    return now.in_use_bytes, now.reserved_bytes
+
+
+def use_pool(MemoryPool pool):
+    with nogil:
+        pool_use(pool)
+
+
+def trim_pool(MemoryPool pool, unsigned long long keep):
+    with nogil:
+        pool_trim(pool, keep)

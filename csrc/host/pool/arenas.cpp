@@ -18,20 +18,28 @@ bool free_for_everybody(const Block *block) noexcept { return block->epoch <= bl
 
 Arena *DevicePool::attach(Stream *stream) noexcept
 {
-    // Several boxes may stand for one stream (each wrapping of a foreign one makes a box): they share an arena.
     Arena *arena = arenas_;
-    while (arena != nullptr && (arena == &common_ || arena->boxes == nullptr || arena->handle != stream->handle))
+    while (arena != nullptr && (arena == &common_ || arena->seats == nullptr || arena->handle != stream->handle))
         arena = arena->next;
+    auto *const seat = new (std::nothrow) Seat{stream, this, arena, nullptr, nullptr};
+    if (seat == nullptr)
+        return nullptr;
     if (arena == nullptr) {
-        arena = new (std::nothrow) Arena(stream->handle);
-        if (arena == nullptr)
+        arena = seat->arena = new (std::nothrow) Arena(stream->handle);
+        if (arena == nullptr) {
+            delete seat;
             return nullptr;
+        }
         arena->next = arenas_;
         arenas_ = arena;
     }
-    stream->next_in_arena = arena->boxes;
-    arena->boxes = stream;
-    stream->arena.store(arena, std::memory_order_release);
+    seat->next_in_arena = arena->seats;
+    arena->seats = seat;
+    // Other pools may do the same at this moment.
+    seat->next_of_box = stream->seats.load(std::memory_order_relaxed);
+    while (!stream->seats.compare_exchange_weak(seat->next_of_box, seat, std::memory_order_release,
+                                                std::memory_order_relaxed)) {
+    }
     return arena;
 }
 
@@ -132,7 +140,8 @@ uint64_t DevicePool::reserve_goal(size_t bytes) const noexcept
 }
 
 // Splitting a segment that is wholly free keeps it from going back to the device while a part is in use, and holes are
-// what makes memory run out early. So a large one is only split for a request of at least half its size, unless a new
+// what makes memory run out early. So a large one is only split for a request of four fifths of its size or more (half of it
+// leaves a sixth of all memory in holes where sizes are spread over decades: tests/test_fragmentation.py), unless a new
 // segment would be beyond the goal and cannot be afforded. One that is a good part of all there is stays whole even then.
 bool DevicePool::may_split(const Block *block, size_t bytes) const noexcept
 {
@@ -141,7 +150,7 @@ bool DevicePool::may_split(const Block *block, size_t bytes) const noexcept
     const size_t rest = block->bytes - bytes;
     if (block->bytes > capacity_ / 32)
         return rest <= block->bytes / 64;
-    return rest <= block->bytes / 2 || (reserved_ + bytes > reserve_goal(bytes) && growth_credit_ < growth_price);
+    return rest <= block->bytes / 5 || (reserved_ + bytes > reserve_goal(bytes) && growth_credit_ < growth_price);
 }
 
 // Takes a free block of `from` for use on `to`, and leaves what is too much of it with `from`.
@@ -188,10 +197,10 @@ bool DevicePool::needs_mark(const Arena *arena) const noexcept
 // A box of the arena, retained; NULL if all are on their way out.
 Stream *DevicePool::hold_box(const Arena *arena) noexcept
 {
-    Stream *box = arena->boxes;
-    while (box != nullptr && !try_retain_stream(box))
-        box = box->next_in_arena;
-    return box;
+    const Seat *seat = arena->seats;
+    while (seat != nullptr && !try_retain_stream(seat->box))
+        seat = seat->next_in_arena;
+    return seat != nullptr ? seat->box : nullptr;
 }
 
 // Ends the arena's epoch with a mark on its stream, for which the lock is opened. False if that is impossible.
@@ -272,7 +281,7 @@ void DevicePool::poll_mark(Arena *arena) noexcept
 // An arena whose stream is gone and whose memory is free for everybody hands it to the common one and ends.
 void DevicePool::settle(Arena *arena) noexcept
 {
-    if (arena == &common_ || arena->boxes != nullptr || arena->holds != 0 || arena->mark != nullptr)
+    if (arena == &common_ || arena->seats != nullptr || arena->holds != 0 || arena->mark != nullptr)
         return;
     if (arena->free_bytes > 0 && arena->newest > arena->passed)
         return;
@@ -294,27 +303,23 @@ void DevicePool::settle(Arena *arena) noexcept
     delete arena;
 }
 
-Arena *DevicePool::leave(Stream *stream) noexcept
+void DevicePool::leave(Seat *seat) noexcept
 {
     Lock lock(mutex_);
-    Arena *const arena = stream->arena.load(std::memory_order_relaxed);
-    if (arena == nullptr)
-        return nullptr;
+    Stream *const stream = seat->box;
+    Arena *const arena = seat->arena;
     // Nobody can mark a foreign stream once its last box is gone, but its work goes on. Pending blocks need the mark too.
-    if (stream->kind == Stream::Kind::Foreign && arena->boxes == stream && stream->next_in_arena == nullptr &&
+    if (stream->kind == Stream::Kind::Foreign && arena->seats == seat && seat->next_in_arena == nullptr &&
         arena->newest > std::max(arena->marked, arena->passed) && !mark(lock, arena, stream))
         wait_for_stream(lock, arena, stream);
-    Stream **link = &arena->boxes;
-    while (*link != stream)
+    Seat **link = &arena->seats;
+    while (*link != seat)
         link = &(*link)->next_in_arena;
-    *link = stream->next_in_arena;
-    stream->arena.store(nullptr, std::memory_order_relaxed);
-    if (stream->kind == Stream::Kind::Own) {
+    *link = seat->next_in_arena;
+    if (stream->kind == Stream::Kind::Own)
         ++arena->holds; // until arena_passed
-        return arena;
-    }
-    settle(arena);
-    return nullptr;
+    else
+        settle(arena);
 }
 
 void DevicePool::arena_passed(Arena *arena) noexcept

@@ -20,6 +20,7 @@
 namespace ascend_cy {
 
 struct Arena;
+class DevicePool;
 struct Segment;
 struct Use;
 
@@ -36,11 +37,14 @@ struct ascend_cy_buffer {
 
     std::atomic<uint32_t> references{0};
     State state = State::Idle;
-    bool foreign = false;       // wraps memory that is not the pool's
+    static constexpr uint8_t foreign = 1; // wraps memory that is not the pool's
+    static constexpr uint8_t watched = 2; // hazard mode follows it
+    uint8_t special = 0;
     void *pointer = nullptr;
     size_t size = 0;            // as asked for
     size_t bytes = 0;           // as allocated; 0: no memory of the pool
     ascend_cy_stream *stream = nullptr;
+    ascend_cy::DevicePool *pool = nullptr; // whose object this is, always
 
     // Guarded by the pool's mutex from here on.
     ascend_cy::Arena *arena = nullptr;
@@ -116,14 +120,24 @@ struct Bin {
     Block *head;
 };
 
+// The place of a stream in the arena of one pool. Several boxes may stand for one stream (each wrapping of a foreign one
+// makes a box): they share an arena.
+struct Seat {
+    Stream *box;
+    DevicePool *pool;
+    Arena *arena;
+    Seat *next_in_arena; // guarded by the pool
+    Seat *next_of_box;   // in other pools
+};
+
 constexpr uint64_t every_epoch = UINT64_MAX;
 
-// Free memory of one stream of one device.
+// Free memory of one stream in one pool.
 struct Arena {
     static constexpr unsigned bin_count = 64;
 
     const aclrtStream handle;
-    Stream *boxes = nullptr;  // alive boxes of that stream; without any, the handle may be stale
+    Seat *seats = nullptr;    // of alive boxes of that stream; without any, the handle may be stale
     unsigned holds = 0;       // reasons to stay: threads at work on it with the lock open, pending blocks
     uint64_t epoch = 1;       // of blocks freed now
     uint64_t newest = 0;      // epoch of the block freed last

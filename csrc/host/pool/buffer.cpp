@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions of pool.h over the pools of all devices.
+// The functions of pool.h that are about buffers, and the figures of default pools.
 #include <cstring>
 #include <mutex>
-#include <new>
 
-#include "../env.h"
 #include "../event.h"
+#include "../hazard/hazard.h"
 #include "device_pool.h"
 #include "pinned_pool.h"
 
@@ -14,65 +13,9 @@ namespace ascend_cy {
 
 namespace {
 
-// Pools live as long as the process: buffers may be released while it ends.
-std::atomic<DevicePool *> pools[max_devices];
-
-DevicePool *existing_pool(int32_t device) noexcept
-{
-    return device >= 0 && device < max_devices ? pools[device].load(std::memory_order_acquire) : nullptr;
-}
-
 int null_argument(const char *what) noexcept { return fail(ACL_ERROR_INVALID_PARAM, "", "the %s is NULL", what); }
 
 } // namespace
-
-DevicePool *pool_of_device(int32_t device) noexcept
-{
-    if (DevicePool *pool = existing_pool(device))
-        return pool;
-    if (check_device_id(device) != ACL_SUCCESS)
-        return nullptr;
-    uint64_t limit = UINT64_MAX;
-    const std::string text = env_text("ASCEND_CY_POOL_LIMIT");
-    if (!text.empty() && !parse_bytes(text, &limit)) {
-        fail(ACL_ERROR_INVALID_PARAM, "", "ASCEND_CY_POOL_LIMIT is \"%s\"; it is a number of bytes, or one with K, M, G or T",
-             text.c_str());
-        return nullptr;
-    }
-    const bool exact = loaded_device()->info.kind == ASCEND_CY_KIND_SIM;
-    // The vendor lets hardware read 32 bytes past the end of an allocation and adds them itself, except here.
-    const char *soc = device_table.aclrtGetSocName();
-    const size_t tail = soc != nullptr && std::strncmp(soc, "Ascend950", 9) == 0 ? 32 : 0;
-    auto *made = new (std::nothrow) DevicePool(device, limit, exact, tail);
-    if (made == nullptr) {
-        fail(ACL_ERROR_BAD_ALLOC, "", "out of host memory");
-        return nullptr;
-    }
-    DevicePool *there = nullptr;
-    if (pools[device].compare_exchange_strong(there, made, std::memory_order_acq_rel))
-        return made;
-    delete made; // another thread was faster
-    return there;
-}
-
-Arena *leave_arena(Stream *stream) noexcept
-{
-    DevicePool *const pool = existing_pool(stream->device);
-    return pool != nullptr ? pool->leave(stream) : nullptr;
-}
-
-void arena_passed(int32_t device, Arena *arena) noexcept
-{
-    if (arena != nullptr)
-        existing_pool(device)->arena_passed(arena);
-}
-
-void give_back_idle_memory() noexcept
-{
-    for (int32_t device = 0; device < max_devices; ++device)
-        if (DevicePool *pool = existing_pool(device))
-            pool->give_back_idle();
-}
 
 } // namespace ascend_cy
 
@@ -106,7 +49,7 @@ int ascend_cy_buffer_create_within(size_t size, ascend_cy_stream_t *stream, int3
         return null_argument("stream");
     if (const int error = ready())
         return error;
-    DevicePool *pool = existing_pool(stream->device);
+    DevicePool *pool = current_pool(stream->device);
     if (__builtin_expect(pool == nullptr, 0))
         if (const int error = find_pool(stream->device, &pool))
             return error;
@@ -118,7 +61,7 @@ int ascend_cy_buffer_try_create(size_t size, ascend_cy_stream_t *stream, ascend_
     *out = nullptr;
     if (stream == nullptr || !device_usable())
         return 0;
-    DevicePool *const pool = existing_pool(stream->device);
+    DevicePool *const pool = current_pool(stream->device);
     return pool != nullptr && pool->try_create(size, stream, out);
 }
 
@@ -148,7 +91,7 @@ void ascend_cy_buffer_release(ascend_cy_buffer_t *buffer)
         buffer->references.fetch_sub(1, std::memory_order_acq_rel) != 1)
         return;
     if (__builtin_expect(device_usable(), 1)) {
-        existing_pool(buffer->stream->device)->release(buffer);
+        buffer->pool->release(buffer);
         return;
     }
     // The process ends, or this is a forked child where the pool's lock may never open: let the memory be.
@@ -170,7 +113,7 @@ int ascend_cy_buffer_record_stream(ascend_cy_buffer_t *buffer, ascend_cy_stream_
         return null_argument(buffer == nullptr ? "buffer" : "stream");
     if (const int error = ready())
         return error;
-    return existing_pool(buffer->stream->device)->record(buffer, stream, true); // nothing is known: it may have written
+    return buffer->pool->record(buffer, stream, true); // nothing is known: it may have written
 }
 
 int ascend_cy_buffer_order(ascend_cy_buffer_t *buffer, ascend_cy_stream_t *stream)
@@ -179,7 +122,24 @@ int ascend_cy_buffer_order(ascend_cy_buffer_t *buffer, ascend_cy_stream_t *strea
         return null_argument(buffer == nullptr ? "buffer" : "stream");
     if (const int error = ready())
         return error;
-    return existing_pool(buffer->stream->device)->order(buffer, stream, false);
+    return buffer->pool->order(buffer, stream, false);
+}
+
+int ascend_cy_buffer_layout(const size_t *sizes, size_t count, size_t *offsets, size_t *total)
+{
+    size_t end = 0;
+    *total = 0;
+    for (size_t i = 0; i < count; ++i) {
+        offsets[i] = end;
+        if (sizes[i] == 0)
+            continue;
+        if (sizes[i] > PTRDIFF_MAX - end || sizes[i] + end > PTRDIFF_MAX - 128)
+            return fail(ACL_ERROR_INVALID_PARAM, "", "piece %zu of %zu bytes: the buffer is larger than any memory", i, sizes[i]);
+        const size_t with_tail = (sizes[i] + 31) / 32 * 32 + 32;
+        end += (with_tail + 63) / 64 * 64;
+    }
+    *total = end;
+    return ACL_SUCCESS;
 }
 
 namespace {
@@ -195,12 +155,14 @@ inline bool needs_care(const ascend_cy_buffer_t *buffer, const ascend_cy_stream_
 
 int ascend_cy_buffers_order(ascend_cy_buffer_t *const *buffers, int reads, int count, ascend_cy_stream_t *stream)
 {
+    if (hazard::on())
+        hazard::expect(buffers, reads, count, stream->handle);
     for (int i = 0; i < count; ++i) {
         if (__builtin_expect(!needs_care(buffers[i], stream), 1))
             continue;
         if (const int error = ready())
             return error;
-        if (const int error = existing_pool(buffers[i]->stream->device)->order(buffers[i], stream, i < reads))
+        if (const int error = buffers[i]->pool->order(buffers[i], stream, i < reads))
             return error;
     }
     return ACL_SUCCESS;
@@ -209,12 +171,14 @@ int ascend_cy_buffers_order(ascend_cy_buffer_t *const *buffers, int reads, int c
 int ascend_cy_buffers_record(ascend_cy_buffer_t *const *buffers, int reads, int count, ascend_cy_stream_t *stream)
 {
     int result = ACL_SUCCESS;
+    if (hazard::on())
+        hazard::expect(buffers, 0, 0, stream->handle);
     for (int i = 0; i < count; ++i) {
         if (__builtin_expect(buffers[i] == nullptr || buffers[i]->stream == stream, 1))
             continue;
         int error = ready();
         if (error == ACL_SUCCESS)
-            error = existing_pool(buffers[i]->stream->device)->record(buffers[i], stream, i >= reads);
+            error = buffers[i]->pool->record(buffers[i], stream, i >= reads);
         if (result == ACL_SUCCESS)
             result = error; // the others are recorded all the same: their work is under way
     }
@@ -255,8 +219,9 @@ void ascend_cy_live_counts(ascend_cy_live_counts_t *out)
     std::memset(out, 0, sizeof *out);
     if (ascend_cy_is_forked_child())
         return; // the parent's objects
+    collect_retired_pools();
     for (int32_t device = 0; device < max_devices; ++device)
-        if (DevicePool *pool = existing_pool(device))
+        for (DevicePool *pool = next_pool(device, nullptr); pool != nullptr; pool = next_pool(device, pool))
             pool->count_live(out);
     count_live_pinned(out);
     collect_dropped_streams(); // of those that the pools just let go as well

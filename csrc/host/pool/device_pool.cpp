@@ -9,6 +9,7 @@
 #include <new>
 
 #include "../event.h"
+#include "../hazard/hazard.h"
 #include "foreign.h"
 
 namespace ascend_cy {
@@ -21,8 +22,10 @@ Block *DevicePool::new_object() noexcept
         Block *const made = new (std::nothrow) Block[handful];
         if (made == nullptr)
             return nullptr;
-        for (int i = 0; i < handful; ++i)
+        for (int i = 0; i < handful; ++i) {
+            made[i].pool = this;
             drop_object(&made[i]);
+        }
     }
     Block *object = objects_;
     objects_ = object->next;
@@ -33,7 +36,7 @@ Block *DevicePool::new_object() noexcept
 void DevicePool::drop_object(Block *object) noexcept
 {
     object->state = Block::State::Idle;
-    object->foreign = false;
+    object->special = 0;
     object->on_release = nullptr;
     object->pointer = nullptr;
     object->bytes = 0;
@@ -64,7 +67,7 @@ inline void DevicePool::start_use(Block *block, size_t size, Stream *stream) noe
 bool DevicePool::try_create(size_t size, Stream *stream, Block **out) noexcept
 {
     const size_t bytes = rounded(size);
-    Arena *const arena = stream->arena.load(std::memory_order_acquire);
+    Arena *const arena = arena_of(stream);
     if (__builtin_expect(arena == nullptr || size == 0 || size > largest_request, 0))
         return false;
     mutex_.lock();
@@ -101,11 +104,12 @@ int DevicePool::create_slowly(size_t size, size_t bytes, Stream *stream, const D
         return refuse(size, refusal);
     }
     collect_dropped_streams();
+    collect_retired_pools();
     DeviceScope scope(device_);
     if (scope.error() != ACL_SUCCESS)
         return scope.error();
     Lock lock(mutex_);
-    Arena *arena = stream->arena.load(std::memory_order_relaxed);
+    Arena *arena = arena_of(stream);
     if (arena == nullptr)
         arena = attach(stream);
     Block *const block = arena != nullptr ? acquire(lock, arena, bytes, &refusal) : nullptr;
@@ -115,6 +119,10 @@ int DevicePool::create_slowly(size_t size, size_t bytes, Stream *stream, const D
     }
     start_use(block, size, stream);
     lock.unlock();
+    if (hazard::on()) {
+        block->special = Block::watched;
+        hazard::block_used(block);
+    }
     retain_stream(stream);
     *out = block;
     return ACL_SUCCESS;
@@ -132,7 +140,7 @@ int DevicePool::wrap(void *pointer, size_t size, Stream *stream, void (*on_relea
     Block *const object = new_object();
     if (object == nullptr)
         return fail(ACL_ERROR_BAD_ALLOC, "", "out of host memory");
-    object->foreign = true;
+    object->special = Block::foreign;
     object->pointer = pointer;
     object->on_release = on_release;
     object->context = context;
@@ -141,8 +149,10 @@ int DevicePool::wrap(void *pointer, size_t size, Stream *stream, void (*on_relea
     object->state = Block::State::Used;
     object->references.store(1, std::memory_order_relaxed);
     ++live_;
-    if (pointer == nullptr)
-        ++allocations_; // an empty buffer of ours
+    if (pointer == nullptr) { // an empty buffer of ours
+        ++allocations_;
+        ++empty_allocations_;
+    }
     retain_stream(stream);
     *out = object;
     return ACL_SUCCESS;
@@ -150,7 +160,7 @@ int DevicePool::wrap(void *pointer, size_t size, Stream *stream, void (*on_relea
 
 void DevicePool::release(Block *block) noexcept
 {
-    if (__builtin_expect(block->uses != nullptr || block->foreign, 0)) {
+    if (__builtin_expect(block->uses != nullptr || block->special != 0, 0)) {
         release_slowly(block);
         return;
     }
@@ -159,14 +169,17 @@ void DevicePool::release(Block *block) noexcept
     in_use_ -= block->bytes;
     --live_;
     put_in_bin(block);
+    const bool last = __builtin_expect(retired_.load(std::memory_order_relaxed), 0) && live_ == 0;
     mutex_.unlock();
+    if (__builtin_expect(last, 0))
+        give_back_idle();
     release_stream_without_waiting(stream);
 }
 
 void DevicePool::release_slowly(Block *block) noexcept
 {
     Stream *const stream = block->stream;
-    if (block->foreign) {
+    if ((block->special & Block::foreign) != 0) {
         Use *uses = block->uses;
         block->uses = nullptr;
         void (*const on_release)(void *) = block->on_release;
@@ -186,12 +199,22 @@ void DevicePool::release_slowly(Block *block) noexcept
         release_stream_without_waiting(stream);
         return;
     }
+    const bool watched = (block->special & Block::watched) != 0;
+    if (__builtin_expect(watched, 0)) {
+        hazard::block_freed(block);
+        block->special = 0;
+    }
     mark_uses(block);
+    bool last = false;
     {
         std::lock_guard<std::mutex> lock(mutex_);
         in_use_ -= block->bytes;
         --live_;
-        if (block->uses == nullptr) {
+        last = retired() && live_ == 0;
+        if (block->uses == nullptr && watched) { // past the fast way, which hazard mode does not see
+            block->epoch = block->arena->newest = block->arena->epoch;
+            put_in_store(block);
+        } else if (block->uses == nullptr) {
             put_in_bin(block);
         } else {
             Arena *const arena = block->arena;
@@ -203,6 +226,8 @@ void DevicePool::release_slowly(Block *block) noexcept
             pending_ = block;
         }
     }
+    if (last)
+        give_back_idle();
     release_stream_without_waiting(stream);
 }
 
@@ -340,9 +365,9 @@ int DevicePool::refuse(size_t size, const Refusal &refusal) noexcept
     if (refusal.code != ACL_SUCCESS)
         device_table.aclGetRecentErrMsg(); // says the same; must not turn up in a later failure
     fail(ACL_ERROR_RT_MEMORY_ALLOCATION, refusal.code != ACL_SUCCESS ? "aclrtMalloc" : "",
-         "out of memory on device %d: asked for %zu bytes; the pool has reserved %" PRIu64 " bytes (in use %" PRIu64
+         "out of memory on device %d: asked for %zu bytes; the pool%s%s%s has reserved %" PRIu64 " bytes (in use %" PRIu64
          ", cached %" PRIu64 ", waiting for streams %" PRIu64 ")",
-         device_, size, now.reserved_bytes, now.in_use_bytes, now.cached_bytes, pending);
+         device_, size, name_[0] != 0 ? " \"" : "", name_, name_[0] != 0 ? "\"" : "", now.reserved_bytes, now.in_use_bytes, now.cached_bytes, pending);
     if (now.limit_bytes == UINT64_MAX)
         add_to_message(", no limit is set");
     else
@@ -366,6 +391,43 @@ void DevicePool::stats(ascend_cy_pool_stats_t *out) noexcept
     out->limit_bytes = limit_;
     out->allocations = allocations_;
     out->device_allocations = device_allocations_;
+}
+
+void DevicePool::figures(ascend_cy_pool_figures_t *out) noexcept
+{
+    std::lock_guard<std::mutex> lock(mutex_);
+    out->in_use_bytes = in_use_;
+    out->reserved_bytes = reserved_;
+    out->cached_bytes = reserved_ - in_use_ - pending_bytes_;
+    out->pending_bytes = pending_bytes_;
+    out->limit_bytes = limit_;
+    out->peak_in_use_bytes = peak_in_use_;
+    out->peak_reserved_bytes = peak_reserved_;
+    out->allocations = allocations_;
+    out->device_allocations = device_allocations_;
+    out->device_frees = device_frees_;
+    out->hits = allocations_ - empty_allocations_ - device_allocations_;
+    out->buffers = static_cast<uint64_t>(live_);
+    for (const Segment *segment = segments_; segment != nullptr; segment = segment->next) {
+        ++out->segments;
+        uint64_t run = 0; // neighbours that are not merged yet can be
+        for (const Block *block = segment->first; block != nullptr; block = block->after) {
+            const bool is_free = block->state == Block::State::Free || block->state == Block::State::Binned;
+            out->free_blocks += is_free ? 1 : 0;
+            run = is_free ? run + block->bytes : 0;
+            out->largest_free_bytes = std::max(out->largest_free_bytes, run);
+        }
+    }
+    const uint64_t asked = out->hits + device_allocations_;
+    out->hit_rate = asked > 0 ? static_cast<double>(out->hits) / static_cast<double>(asked) : 0;
+    out->fragmentation = reserved_ > 0 ? static_cast<double>(reserved_ - in_use_) / static_cast<double>(reserved_) : 0;
+}
+
+void DevicePool::reset_peaks() noexcept
+{
+    std::lock_guard<std::mutex> lock(mutex_);
+    peak_in_use_ = in_use_;
+    peak_reserved_ = reserved_;
 }
 
 void DevicePool::count_live(ascend_cy_live_counts_t *counts) noexcept

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The stream-ordered memory pool of one device. block.h explains how it works.
+// A stream-ordered memory pool of one device. block.h explains how it works, pools.cpp which pools there are.
 //
-// Lock order: reclaim_mutex_ before mutex_. With mutex_ held nothing waits for the device and no code of others runs:
+// Lock order: reclaim_mutex_ before mutex_; of several pools' mutex_ never two at a time. With mutex_ held nothing waits for the device and no code of others runs:
 // a host function on a stream may release buffers, so waiting for a stream with the lock held would never end.
 #ifndef ASCEND_CY_HOST_POOL_DEVICE_POOL_H
 #define ASCEND_CY_HOST_POOL_DEVICE_POOL_H
 
+#include <atomic>
 #include <mutex>
 
 #include "../deadline.h"
@@ -20,10 +21,12 @@ public:
     // `exact`: every buffer is a device allocation of just the bytes asked for, so that a device that checks addresses
     // (`sim`) sees each buffer's true bounds. `tail`: readable bytes that the device does not add by itself.
     DevicePool(int32_t device, uint64_t limit, bool exact, size_t tail) noexcept
-        : device_(device), exact_(exact), tail_(tail), limit_(limit)
+        : device_(device), exact_(exact), tail_(tail), reclaim_mutex_(reclaim_mutexes[device]), limit_(limit)
     {
         common_.passed = every_epoch;
     }
+
+    int32_t device() const noexcept { return device_; }
 
     // 507046 where memory is short and time is up before everything that could be waited for was.
     int create(size_t size, Stream *stream, const Deadline &deadline, Block **out) noexcept;
@@ -37,15 +40,30 @@ public:
     int order(Block *block, Stream *stream, bool writers_only) noexcept;
 
     void stats(ascend_cy_pool_stats_t *out) noexcept;
+    // All figures at one moment. Looks at every block.
+    void figures(ascend_cy_pool_figures_t *out) noexcept;
+    void reset_peaks() noexcept;
     void set_limit(uint64_t bytes) noexcept;
     int trim(uint64_t keep, const Deadline &deadline) noexcept; // 507046 where time is up first
     void give_back_idle() noexcept; // never waits
     void count_live(ascend_cy_live_counts_t *counts) noexcept; // polls pending blocks first
 
-    // Unlinks a box that is about to go; gives its arena, held, or NULL. To be followed by arena_passed when the stream
-    // is destroyed, and its work with it.
-    Arena *leave(Stream *stream) noexcept;
+    // Unlinks a box that is about to go. For a stream of our own to be followed by arena_passed when the stream is
+    // destroyed, and its work with it.
+    void leave(Seat *seat) noexcept;
     void arena_passed(Arena *arena) noexcept;
+
+    // Handles of a pool that users made. Once there are none its memory goes back to the device as it becomes free.
+    void retain() noexcept;
+    void release_handle(bool may_call_device) noexcept;
+    const char *name() const noexcept { return name_; }
+    bool users_own() const noexcept { return users_own_; }
+    // Makes the object, which nobody has a handle of and that holds no memory, a new pool; false where it is none such.
+    bool start_over(const char *name, uint64_t limit) noexcept;
+    // Gives back what can be; true while there may be more to come.
+    bool collect_retired() noexcept;
+    void return_to_service() noexcept;
+    bool retired() const noexcept { return retired_.load(std::memory_order_relaxed); }
 
 private:
     using Lock = std::unique_lock<std::mutex>;
@@ -65,6 +83,13 @@ private:
     uint64_t reserve_goal(size_t bytes) const noexcept;
     bool may_split(const Block *block, size_t bytes) const noexcept;
     void set_capacity() noexcept;
+    Arena *arena_of(const Stream *stream) const noexcept
+    {
+        const Seat *seat = stream->seats.load(std::memory_order_acquire);
+        while (seat != nullptr && seat->pool != this)
+            seat = seat->next_of_box;
+        return seat != nullptr ? seat->arena : nullptr;
+    }
 
     // device_pool.cpp
     Block *new_object() noexcept;
@@ -108,6 +133,8 @@ private:
     };
     Block *grow(Arena *arena, size_t bytes, Growth growth, Refusal *refusal) noexcept;
     void give_back_before_growth(Lock &lock, size_t bytes) noexcept;
+    int trim_alone(uint64_t keep, const Deadline &deadline) noexcept;
+    void trim_other_pools(Lock &lock, bool wait, Refusal *refusal) noexcept;
     void poll_pending() noexcept;
     void finish(Block *block) noexcept;
     bool wait_for_frees(Lock &lock, const Deadline &deadline) noexcept;
@@ -125,8 +152,9 @@ private:
     const bool exact_;
     const size_t tail_;
 
-    std::mutex reclaim_mutex_; // held by the one thread that gives memory back because it ran short
-    std::mutex mutex_;         // guards everything below
+    static std::mutex reclaim_mutexes[]; // by device
+    std::mutex &reclaim_mutex_; // held by the one thread that gives memory of the device back because it ran short
+    std::mutex mutex_;          // guards everything below
 
     Block *objects_ = nullptr; // without memory, to be used again
     Arena *arenas_ = &common_;
@@ -142,23 +170,47 @@ private:
     uint64_t in_use_ = 0;
     uint64_t peak_in_use_ = 0;
     uint64_t reserved_ = 0;
+    uint64_t peak_reserved_ = 0;
     uint64_t pending_bytes_ = 0;
     uint64_t allocations_ = 0;
+    uint64_t empty_allocations_ = 0; // without memory
     uint64_t device_allocations_ = 0;
+    uint64_t device_frees_ = 0;
     int64_t live_ = 0;
+    int64_t settled_live_ = 0; // of a retired pool: live_ when all else was given back; -1: not done yet
+    uint32_t handles_ = 0;
+    bool users_own_ = false;            // made by a user, not a device's default
+    std::atomic<bool> retired_{false};  // nobody has a handle any more; written with the lock
+    char name_[64] = "";
     Arena common_{nullptr}; // memory of streams that are gone: free for everybody
 };
 
-// The pool of a device, made at its first use; NULL with a message if there can be none.
+// The default pool of a device, made at its first use; NULL with a message if there can be none.
 DevicePool *pool_of_device(int32_t device) noexcept;
+DevicePool *existing_pool(int32_t device) noexcept; // the same, or NULL where it was not made yet
+
+// All pools of a device, one after the other: next_pool(device, NULL) is the first, NULL the end.
+DevicePool *next_pool(int32_t device, DevicePool *pool) noexcept;
+
+// The pool that the calling thread's buffers on a stream of `device` come from; NULL where the default was not made yet.
+DevicePool *current_pool(int32_t device) noexcept;
+
+// Gives back what pools without a handle have, where that needs no waiting. Cheap where there are none.
+void collect_retired_pools() noexcept;
 
 // For stream.cpp: see DevicePool::leave and arena_passed.
-Arena *leave_arena(Stream *stream) noexcept;
-void arena_passed(int32_t device, Arena *arena) noexcept;
+void leave_arenas(Stream *stream) noexcept;
+void arenas_passed(Stream *stream) noexcept;
+void delete_seats(Stream *stream) noexcept;
 
 // For shutdown: gives back what can be given back without waiting.
 void give_back_idle_memory() noexcept;
 
 } // namespace ascend_cy
+
+struct ascend_cy_pool final : ascend_cy::DevicePool {
+    using DevicePool::DevicePool;
+    ascend_cy_pool *next_of_device = nullptr; // never changes once it is in the list
+};
 
 #endif

@@ -9,6 +9,7 @@
 #include <new>
 
 #include "../event.h"
+#include "../hazard/hazard.h"
 
 namespace ascend_cy {
 
@@ -81,11 +82,31 @@ Block *DevicePool::acquire_when_short(Lock &lock, Arena *arena, size_t bytes, Re
             return block;
         if (Block *block = take_anything(arena, bytes))
             return block;
+        if (refusal->code == ACL_ERROR_RT_MEMORY_ALLOCATION || refusal->code == ACL_ERROR_RT_DEVICE_OOM) {
+            trim_other_pools(lock, wait, refusal);
+            if (Block *block = grow(arena, bytes, Growth::Exact, refusal))
+                return block;
+        }
     }
     if (refusal->time_is_up)
         return nullptr; // what is waited for may do
     // Holes between buffers count as reserved, but nobody has them: they are no reason to refuse.
     return refusal->over_limit && !over_limit(bytes) ? grow(arena, bytes, Growth::OverLimit, refusal) : nullptr;
+}
+
+// The device is full: what other pools of it keep without using it is in the way too.
+void DevicePool::trim_other_pools(Lock &lock, bool wait, Refusal *refusal) noexcept
+{
+    lock.unlock();
+    for (DevicePool *pool = next_pool(device_, nullptr); pool != nullptr; pool = next_pool(device_, pool)) {
+        if (pool == this)
+            continue;
+        if (!wait)
+            pool->give_back_idle();
+        else if (pool->trim_alone(0, refusal->deadline) == ACL_ERROR_RT_STREAM_SYNC_TIMEOUT)
+            refusal->time_is_up = true;
+    }
+    lock.lock();
 }
 
 // Memory of streams that have passed. Streams that have not been asked for a while are marked, which needs the lock
@@ -184,6 +205,9 @@ Block *DevicePool::grow(Arena *arena, size_t bytes, Growth growth, Refusal *refu
     }
     ++device_allocations_;
     reserved_ += wanted;
+    peak_reserved_ = std::max(peak_reserved_, reserved_);
+    if (hazard::on())
+        hazard::segment_came(pointer, wanted);
     *segment = Segment{pointer, wanted, small, block, segments_, nullptr};
     if (segments_ != nullptr)
         segments_->previous = segment;
@@ -210,7 +234,10 @@ void DevicePool::give_back_segments(uint64_t keep) noexcept
             continue;
         block->arena->store_of(segment->small).remove(block);
         block->arena->free_bytes -= block->bytes;
+        if (hazard::on())
+            hazard::segment_goes(segment->pointer);
         device_table.aclrtFree(segment->pointer);
+        ++device_frees_;
         reserved_ -= segment->bytes;
         if (segment->previous != nullptr)
             segment->previous->next = next;
@@ -323,11 +350,18 @@ bool DevicePool::wait_for_frees(Lock &lock, const Deadline &deadline) noexcept
 int DevicePool::trim(uint64_t keep, const Deadline &deadline) noexcept
 {
     collect_dropped_streams();
+    collect_retired_pools();
     DeviceScope scope(device_);
     if (scope.error() != ACL_SUCCESS)
         return scope.error();
-    QuietScope quiet;
     std::lock_guard<std::mutex> reclaiming(reclaim_mutex_);
+    return trim_alone(keep, deadline);
+}
+
+// With the reclaim mutex held, and the device current.
+int DevicePool::trim_alone(uint64_t keep, const Deadline &deadline) noexcept
+{
+    QuietScope quiet;
     Lock lock(mutex_);
     poll_pending();
     mark_everything(lock);

@@ -767,6 +767,123 @@ TEST(random_use)
     expect_nothing_left();
 }
 
+// ---- several pools, and many pieces in one buffer ----
+
+static ascend_cy_pool_figures_t figures(ascend_cy_pool_t *pool)
+{
+    ascend_cy_pool_figures_t now;
+    OK(ascend_cy_pool_figures(pool, &now, sizeof now));
+    CHECK_EQ(now.in_use_bytes + now.cached_bytes + now.pending_bytes, now.reserved_bytes);
+    return now;
+}
+
+TEST(buffers_come_from_the_current_pool_and_go_back_to_theirs)
+{
+    OK(ascend_cy_ensure_context());
+    ascend_cy_stream_t *stream = ascend_cy_default_stream(0);
+    ascend_cy_pool_t *pool = nullptr;
+    OK(ascend_cy_pool_create(-1, "mine", UINT64_MAX, &pool));
+    CHECK_EQ(ascend_cy_pool_device(pool), 0);
+    CHECK(std::strcmp(ascend_cy_pool_name(pool), "mine") == 0);
+    CHECK(ascend_cy_current_pool(0) == ascend_cy_default_pool(0));
+    OK(ascend_cy_set_current_pool(-1, pool));
+    CHECK(ascend_cy_current_pool(-1) == pool);
+    ascend_cy_buffer_t *inside = make(MiB, stream);
+    OK(ascend_cy_set_current_pool(0, nullptr));
+    ascend_cy_buffer_t *outside = make(MiB, stream);
+    CHECK(ascend_cy_buffer_pool(inside) == pool);
+    CHECK(ascend_cy_buffer_pool(outside) == ascend_cy_default_pool(0));
+    CHECK_EQ(figures(pool).in_use_bytes, MiB);
+    CHECK_EQ(figures(nullptr).buffers, 1U); // of the current pool
+    CHECK_EQ(stats().in_use_bytes, MiB);
+    ascend_cy_buffer_release(outside);
+    ascend_cy_pool_release(pool); // the last handle
+    ascend_cy_live_counts_t live;
+    ascend_cy_live_counts(&live);
+    CHECK_EQ(live.buffers, 1);
+    ascend_cy_buffer_release(inside);
+    expect_nothing_left();
+    // Nothing is left in it, so that its object is taken for the next one.
+    ascend_cy_pool_t *next = nullptr;
+    OK(ascend_cy_pool_create(0, nullptr, 5 * MiB, &next));
+    const ascend_cy_pool_figures_t fresh = figures(next);
+    CHECK_EQ(fresh.reserved_bytes, 0U);
+    CHECK_EQ(fresh.allocations, 0U);
+    CHECK_EQ(fresh.peak_in_use_bytes, 0U);
+    CHECK_EQ(fresh.limit_bytes, 5 * MiB);
+    CHECK(std::strcmp(ascend_cy_pool_name(next), "") == 0);
+    ascend_cy_pool_release(next);
+    ascend_cy_pool_release(nullptr);
+    ascend_cy_pool_release(ascend_cy_default_pool(0)); // which always stays
+    CHECK(ascend_cy_default_pool(0) != nullptr);
+}
+
+TEST(a_pool_keeps_its_own_limit_and_says_so)
+{
+    OK(ascend_cy_ensure_context());
+    ascend_cy_stream_t *stream = ascend_cy_default_stream(0);
+    ascend_cy_pool_t *pool = nullptr;
+    OK(ascend_cy_pool_create(0, "small", 3 * MiB, &pool));
+    OK(ascend_cy_set_current_pool(0, pool));
+    ascend_cy_buffer_t *kept = make(2 * MiB, stream);
+    ascend_cy_buffer_t *refused = nullptr;
+    CHECK_EQ(ascend_cy_buffer_create(2 * MiB, stream, &refused), 207001);
+    CHECK(refused == nullptr);
+    expect_message("the pool \"small\" has reserved 2097152 bytes");
+    expect_message("limit is 3145728");
+    OK(ascend_cy_pool_limit_to(pool, UINT64_MAX));
+    ascend_cy_buffer_release(make(2 * MiB, stream));
+    ascend_cy_buffer_release(kept);
+    OK(ascend_cy_pool_trim_to(nullptr, 0, -1));
+    CHECK_EQ(figures(pool).reserved_bytes, 0U);
+    OK(ascend_cy_pool_reset_peaks(pool));
+    CHECK_EQ(figures(pool).peak_reserved_bytes, 0U);
+    OK(ascend_cy_set_current_pool(0, nullptr));
+    ascend_cy_pool_release(pool);
+    CHECK_EQ(ascend_cy_pool_create(7, "", 1, &pool), 107001);
+    CHECK(pool == nullptr && ascend_cy_current_pool(7) == nullptr && ascend_cy_default_pool(7) == nullptr);
+}
+
+TEST(figures_for_callers_that_know_fewer_or_more)
+{
+    OK(ascend_cy_ensure_context());
+    ascend_cy_buffer_t *buffer = make(100, ascend_cy_default_stream(0));
+    struct {
+        uint64_t in_use;
+        uint64_t other;
+    } old = {0, 77};
+    OK(ascend_cy_pool_figures(nullptr, reinterpret_cast<ascend_cy_pool_figures_t *>(&old), sizeof old.in_use));
+    CHECK_EQ(old.in_use, 128U);
+    CHECK_EQ(old.other, 77U);
+    struct {
+        ascend_cy_pool_figures_t known;
+        uint64_t later;
+    } longer;
+    longer.later = 77;
+    OK(ascend_cy_pool_figures(nullptr, &longer.known, sizeof longer));
+    CHECK_EQ(longer.known.in_use_bytes, 128U);
+    CHECK_EQ(longer.later, 0U);
+    ascend_cy_buffer_release(buffer);
+}
+
+TEST(pieces_of_one_buffer)
+{
+    const size_t sizes[] = {1, 32, 33, 0, 64, 1000};
+    size_t offsets[6];
+    size_t total = 0;
+    OK(ascend_cy_buffer_layout(sizes, 6, offsets, &total));
+    const size_t expected[] = {0, 64, 128, 256, 256, 384};
+    for (int i = 0; i < 6; ++i)
+        CHECK_EQ(offsets[i], expected[i]);
+    CHECK_EQ(total, 384 + 1088U);
+    OK(ascend_cy_buffer_layout(nullptr, 0, nullptr, &total));
+    CHECK_EQ(total, 0U);
+    const size_t huge[] = {SIZE_MAX / 4, SIZE_MAX / 4, SIZE_MAX / 4};
+    CHECK_EQ(ascend_cy_buffer_layout(huge, 3, offsets, &total), 100000);
+    CHECK_EQ(total, 0U);
+    expect_message("larger than any memory");
+}
+
 int main(int argc, char **argv)
 {
     OK(ascend_cy_ensure_context());

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How much of what the pool reserves is not in use at the peak, on traces like those of training and of serving, beside
-// a pool that gives the first free block that is large enough and never splits. Prints, asserts nothing.
+// How much of what the pool reserves nobody asked for, at the peak of what is asked for: on traces like those of training and of
+// serving, recorded (tests/traces) and generated, beside a pool that gives the first free block that is large enough and never
+// splits. Prints a line a trace; tests/test_fragmentation.py says what the figures must be.
+//
+//     fragmentation [FILE...]
 #include <algorithm>
+#include <fstream>
 #include <list>
 #include <random>
 #include <utility>
@@ -77,16 +81,33 @@ static Trace serving(unsigned seed)
     return trace;
 }
 
+// What tools/record_allocations.py wrote: sizes, and -k for the end of what the k-th size asked for.
+static Trace recorded(const char *file)
+{
+    std::ifstream in(file);
+    std::string line;
+    CHECK(std::getline(in, line) && line[0] == '#');
+    Trace trace;
+    int id = 0;
+    for (long long number = 0; in >> number;)
+        if (number > 0)
+            trace.push_back({id++, static_cast<size_t>(number)});
+        else
+            trace.push_back({static_cast<int>(-number - 1), 0});
+    CHECK(in.eof() && !trace.empty());
+    return trace;
+}
+
 struct Figures {
-    uint64_t peak_in_use = 0;
+    uint64_t peak = 0; // of the bytes asked for
     uint64_t reserved_then = 0;
     uint64_t most_reserved = 0;
     uint64_t device_calls = 0;
 
-    void look(uint64_t in_use, uint64_t reserved)
+    void look(uint64_t asked, uint64_t reserved)
     {
-        if (in_use > peak_in_use) {
-            peak_in_use = in_use;
+        if (asked > peak) {
+            peak = asked;
             reserved_then = reserved;
         }
         most_reserved = std::max(most_reserved, reserved);
@@ -95,22 +116,32 @@ struct Figures {
 
 static Figures ours(const Trace &trace)
 {
+    ascend_cy_pool_t *pool = nullptr;
+    OK(ascend_cy_pool_create(0, "fragmentation", UINT64_MAX, &pool));
+    OK(ascend_cy_set_current_pool(0, pool));
     ascend_cy_stream_t *stream = ascend_cy_default_stream(0);
-    OK(ascend_cy_pool_trim(0, 0));
-    const uint64_t before = stats().device_allocations;
     std::vector<ascend_cy_buffer_t *> buffers(trace.size());
     Figures figures;
+    uint64_t asked = 0;
+    ascend_cy_pool_figures_t now;
     for (const Step &step : trace) {
-        if (step.size > 0)
-            buffers[static_cast<size_t>(step.id)] = make(step.size, stream);
-        else
-            ascend_cy_buffer_release(std::exchange(buffers[static_cast<size_t>(step.id)], nullptr));
-        const auto now = stats();
-        figures.look(now.in_use_bytes, now.reserved_bytes);
+        ascend_cy_buffer_t *&buffer = buffers[static_cast<size_t>(step.id)];
+        if (step.size > 0) {
+            buffer = make(step.size, stream);
+            asked += step.size;
+        } else {
+            asked -= ascend_cy_buffer_size(buffer);
+            ascend_cy_buffer_release(std::exchange(buffer, nullptr));
+        }
+        OK(ascend_cy_pool_figures(pool, &now, sizeof now));
+        CHECK(now.in_use_bytes >= asked);
+        figures.look(asked, now.reserved_bytes);
     }
+    figures.device_calls = now.device_allocations;
     for (ascend_cy_buffer_t *buffer : buffers)
         ascend_cy_buffer_release(buffer);
-    figures.device_calls = stats().device_allocations - before;
+    OK(ascend_cy_set_current_pool(0, nullptr));
+    ascend_cy_pool_release(pool);
     return figures;
 }
 
@@ -118,14 +149,14 @@ static Figures naive(const Trace &trace)
 {
     std::list<size_t> free_blocks;
     std::vector<size_t> block(trace.size());
-    std::vector<size_t> asked(trace.size());
+    std::vector<size_t> size(trace.size());
     Figures figures;
-    uint64_t in_use = 0;
+    uint64_t asked = 0;
     uint64_t reserved = 0;
     for (const Step &step : trace) {
         const auto id = static_cast<size_t>(step.id);
         if (step.size == 0) {
-            in_use -= asked[id];
+            asked -= size[id];
             free_blocks.push_back(block[id]);
             continue;
         }
@@ -138,32 +169,44 @@ static Figures naive(const Trace &trace)
             reserved += step.size;
             ++figures.device_calls;
         }
-        asked[id] = step.size;
-        in_use += step.size;
-        figures.look(in_use, reserved);
+        size[id] = step.size;
+        asked += step.size;
+        figures.look(asked, reserved);
     }
     return figures;
 }
 
-static void report(const char *name, const Figures &f)
+static double unused(const Figures &f)
 {
-    std::printf("%-34s peak %7.1f MiB, fragmentation at the peak %5.1f %%, most reserved %7.1f MiB, %6llu device calls\n",
-                name, static_cast<double>(f.peak_in_use) / MiB,
-                100.0 * (1.0 - static_cast<double>(f.peak_in_use) / static_cast<double>(f.reserved_then)),
-                static_cast<double>(f.most_reserved) / MiB, static_cast<unsigned long long>(f.device_calls));
+    return 1.0 - static_cast<double>(f.peak) / static_cast<double>(f.reserved_then);
 }
 
-int main()
+static double unused_of_most(const Figures &f)
+{
+    return 1.0 - static_cast<double>(f.peak) / static_cast<double>(f.most_reserved);
+}
+
+static void report(const std::string &name, const Trace &trace)
+{
+    const Figures a = ours(trace);
+    const Figures b = naive(trace);
+    CHECK_EQ(a.peak, b.peak);
+    std::printf("%s; %.1f; %.4f; %.4f; %llu; %.4f; %.4f; %llu; %lld\n", name.c_str(), static_cast<double>(a.peak) / MiB, unused(a),
+                unused_of_most(a), static_cast<unsigned long long>(a.device_calls), unused(b), unused_of_most(b),
+                static_cast<unsigned long long>(b.device_calls),
+                static_cast<long long>(std::count_if(trace.begin(), trace.end(), [](const Step &step) { return step.size > 0; })));
+}
+
+int main(int argc, char **argv)
 {
     OK(ascend_cy_ensure_context());
-    struct {
-        const char *name;
-        Trace trace;
-    } const traces[] = {{"training, fixed batch", training(1, false)}, {"training, ragged batches", training(2, true)},
-                        {"serving", serving(3)}};
-    for (const auto &each : traces) {
-        report(each.name, ours(each.trace));
-        report("  first that fits, no splitting", naive(each.trace));
+    std::puts("trace; peak MiB; ours at the peak; ours at the most; device calls; naive at the peak; naive at the most; device calls; allocations");
+    for (int i = 1; i < argc; ++i)
+        report(argv[i], recorded(argv[i]));
+    for (unsigned seed = 1; seed <= 4; ++seed) {
+        report("training " + std::to_string(seed), training(seed, false));
+        report("training, ragged " + std::to_string(seed), training(seed, true));
+        report("serving " + std::to_string(seed), serving(seed));
     }
     return 0;
 }
