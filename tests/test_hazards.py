@@ -3,6 +3,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import child
 import embedded
 import pytest
@@ -267,6 +272,20 @@ except ascend_cy.AclError as error:
 """
     out = child.check(code, tmp_path, env={"ASCEND_CY_POOL_HAZARD": "yes"})
     assert 'ASCEND_CY_POOL_HAZARD is "yes"; allowed are 0, 1 (or raise) and report' in out
+
+
+# Streams, arrays, pools and pipelines; what they find is counted by conftest.py.
+PARTS = ["test_memory_pools.py", "test_empty_many.py", "test_streams_events.py"]
+
+
+@pytest.mark.skipif(os.environ.get("ASCEND_CY_POOL_HAZARD", "0") != "0", reason="this is such a run")
+def test_a_part_of_the_suite_is_silent():
+    embedded.require()
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *PARTS]
+    got = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, timeout=10 * child.HANG,
+                         env={**os.environ, "ASCEND_CY_POOL_HAZARD": "1", "PYTHONSAFEPATH": "1"})
+    assert got.returncode == 0, got.stdout[-4000:] + got.stderr[-2000:]
+    assert " passed" in got.stdout
 
 
 def test_the_error_is_one_of_ascendcl():

@@ -138,8 +138,25 @@ void Memory::note(Range range, Access access, const Moment &moment, const char *
     Segment *const segment = find(range.begin);
     if (segment == nullptr)
         return;
-    // Later work that is ordered behind this one is so behind what this one follows.
     std::vector<Use> &uses = segment->uses;
+    const char *const kept = keep(what);
+    // A strided copy is many small ones, element behind element and with nothing in between: one use that grows.
+    constexpr size_t few = 4;
+    constexpr size_t many = 64;
+    for (size_t i = 0; i < uses.size() && i < few; ++i) {
+        Use &last = uses[uses.size() - 1 - i];
+        if (last.moment.stream != moment.stream || last.moment.clock + 1 != moment.clock || last.access != access || last.what != kept ||
+            (last.range.end != range.begin && range.end != last.range.begin))
+            continue;
+        last.range = {std::min(last.range.begin, range.begin), std::max(last.range.end, range.end)};
+        last.moment = moment;
+        if (uses.size() < many)
+            return;
+        range = last.range; // and makes room for what it covers
+        uses.erase(uses.end() - 1 - static_cast<std::ptrdiff_t>(i));
+        break;
+    }
+    // Later work that is ordered behind this one is so behind what this one follows.
     uses.erase(std::remove_if(uses.begin(), uses.end(),
                               [&](const Use &old) {
                                   return order_->passed(old.moment) ||
@@ -148,7 +165,7 @@ void Memory::note(Range range, Access access, const Moment &moment, const char *
                                            (old.access == access && old.moment.stream == moment.stream)));
                               }),
                uses.end());
-    uses.push_back(Use{range, access, moment, keep(what)});
+    uses.push_back(Use{range, access, moment, kept});
 }
 
 } // namespace ascend_cy::hazard

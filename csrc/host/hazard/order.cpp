@@ -44,12 +44,14 @@ Order::Clocks Order::before(uint32_t stream) const
     return clocks;
 }
 
-Order::Clocks Order::before_all(int32_t device) const
+Order::Clocks Order::before_all(int32_t device)
 {
     Clocks clocks;
     for (uint32_t number = 0; number < streams_.size(); ++number)
-        if (streams_[number].alive && streams_[number].device == device)
+        if (streams_[number].alive && streams_[number].device == device) {
+            enqueue(number);
             join(&clocks, before(number));
+        }
     return clocks;
 }
 
@@ -61,7 +63,11 @@ void Order::join(Clocks *into, const Clocks &from)
         (*into)[i] = std::max((*into)[i], from[i]);
 }
 
-void Order::record(aclrtEvent event, uint32_t stream) { events_[event] = before(stream); }
+void Order::record(aclrtEvent event, uint32_t stream)
+{
+    enqueue(stream);
+    events_[event] = before(stream);
+}
 
 void Order::wait(uint32_t stream, aclrtEvent event)
 {

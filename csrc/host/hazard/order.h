@@ -38,7 +38,7 @@ public:
     // By stream, what is ordered before the next work of a stream, its own included; and of all streams of a device.
     using Clocks = std::vector<uint64_t>;
     Clocks before(uint32_t stream) const;
-    Clocks before_all(int32_t device) const;
+    Clocks before_all(int32_t device); // what comes later is other work
     void have_passed(const Clocks &clocks);
     void stream_ends(aclrtStream handle); // its work has passed; its number is used again
 

@@ -333,7 +333,9 @@ Order::Clocks before_stream(aclrtStream stream)
 {
     State &s = state();
     Lock lock(s.mutex);
-    return s.order.before(number_of(stream));
+    const uint32_t number = number_of(stream);
+    s.order.enqueue(number); // what comes later is other work
+    return s.order.before(number);
 }
 
 Order::Clocks before_device()
