@@ -52,6 +52,7 @@ from ascend_cy._core import (
 from ascend_cy._futures import StreamFuture
 from ascend_cy._module import Kernel, Module, load, modules
 from ascend_cy._ops import layernorm, layernorm_backward, matmul, vector_add
+from ascend_cy._paths import PACKAGE as _PACKAGE
 from ascend_cy._pipeline import Pipeline
 from ascend_cy.errors import (
     AclError,
@@ -123,9 +124,9 @@ __all__ = [
 
 def get_include() -> str:
     """Folder to put on a C or C++ include path; the headers are in ``ascend_cy/`` below it."""
-    return _os.path.join(_os.path.dirname(_os.path.abspath(__file__)), "include")
+    return str(_PACKAGE / "include")
 
 
 def get_library_dir() -> str:
     """Folder that holds ``libascend_cy.so`` and ``libascendcl_cpu.so``."""
-    return _os.path.dirname(_os.path.abspath(__file__))
+    return str(_PACKAGE)

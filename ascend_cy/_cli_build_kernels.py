@@ -10,8 +10,7 @@ from pathlib import Path
 
 from ascend_cy import _npu_build
 from ascend_cy._cli_common import CliError, one_line
-
-PACKAGE = Path(__file__).resolve().parent
+from ascend_cy._paths import PACKAGE
 
 
 def sources() -> dict[str, Path]:

@@ -22,9 +22,9 @@ from ascend_cy._build_info import compiler as built_by
 from ascend_cy._build_info import version as package_version
 from ascend_cy._core import Device, device_info
 from ascend_cy._module import check_names, make_module
+from ascend_cy._paths import PACKAGE
 from ascend_cy.errors import CompileError
 
-PACKAGE = Path(__file__).resolve().parent
 INCLUDE = PACKAGE / "include"
 TARGETS = ("sim", "cpu", *_npu_build.FAMILIES)
 

@@ -258,7 +258,20 @@ def test_an_editable_install_outlives_the_build(clone, tmp_path):
     done = subprocess.run([str(venv / "bin/python"), "-m", "pip", "install", "-q", "--no-build-isolation", "--no-deps", "-e", "."],
                           cwd=clone, env=env, capture_output=True, text=True, timeout=3000)
     assert done.returncode == 0, done.stdout + done.stderr
-    code = "import ascend_cy; assert ascend_cy.layernorm(ascend_cy.ones((2, 3))).shape == (2, 3); print(ascend_cy.__file__)"
+    code = """
+import os
+import ascend_cy
+assert ascend_cy.layernorm(ascend_cy.ones((2, 3))).shape == (2, 3)
+assert os.path.isfile(ascend_cy.get_include() + "/ascend_cy/acl.h") and os.path.isfile(ascend_cy.get_library_dir() + "/libascend_cy.so")
+source = '''
+#include "kernel_operator.h"
+extern "C" __global__ __aicore__ void put(GM_ADDR x) { ((__gm__ float *)x)[0] = 3; }
+'''
+x = ascend_cy.zeros(2)
+ascend_cy.compile(source).kernel("put")[1](x)
+assert x.to_numpy().tolist() == [3, 0]
+print(ascend_cy.__file__)
+"""
     # A new process, later: whatever the build had for itself is gone.
     used = subprocess.run([str(venv / "bin/python"), "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=HANG)
     assert used.returncode == 0 and str(clone) in used.stdout, used.stdout + used.stderr

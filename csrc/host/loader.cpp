@@ -190,6 +190,11 @@ const char *ascend_cy_package_dir(void)
                 *path = absolute;
             const size_t slash = path->rfind('/');
             path->resize(slash == std::string::npos ? 0 : slash);
+            // An editable install: this library lies in the build's folder, which links the package's files together elsewhere.
+            const std::string staged = *path + "/../../staged/ascend_cy";
+            if (access((*path + "/" + ascend_cy::embedded_name).c_str(), F_OK) != 0 &&
+                access((staged + "/" + ascend_cy::embedded_name).c_str(), F_OK) == 0 && realpath(staged.c_str(), absolute) != nullptr)
+                *path = absolute;
         }
         return path;
     }();
