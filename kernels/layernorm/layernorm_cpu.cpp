@@ -24,7 +24,7 @@ namespace {
 constexpr int64_t kTile = 2048;           // columns of one tile: two float tiles of weights take 16 KiB
 constexpr uintptr_t kShortAhead = 2 << 10; // bytes to fetch ahead in short rows
 constexpr int64_t kNearGroup = 4 << 10;   // bytes of x in one group, where a row fits a tile: stays in L1
-constexpr int64_t kFarGroup = 128 << 10;  // the same for longer rows: stays in L2
+constexpr int64_t kFarGroup = 64 << 10;   // the same for longer rows: stays in L2
 constexpr int64_t kConvertedGroup = 256 << 10; // where a tile of weights is converted for each group: worth more rows
 
 // Below which |y| float arithmetic may be a unit in the last place off, given the largest weights (1 and 0 where
