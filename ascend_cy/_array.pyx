@@ -428,7 +428,6 @@ cdef class DeviceArray:
         take_over(self, made)
 
     def __dealloc__(self):
-        # Never waits for queued work; where the device is embedded nothing in it can block, so the GIL may be kept.
         if self.buffer is not NULL:
             release_buffer(self)
         if self.dims is not self.few_dims:
@@ -935,7 +934,8 @@ cdef void release_buffer(DeviceArray array) noexcept:
     cdef ascend_cy_buffer_t *buffer = <ascend_cy_buffer_t *>array.buffer
     array.buffer = NULL
     array.data = NULL
-    if ascend_cy_device_info().unified:
+    # With other streams to tell it may have to wait for work, which may be a callback that wants the GIL.
+    if ascend_cy_device_info().unified and not ascend_cy_buffer_is_shared(buffer):
         ascend_cy_buffer_release(buffer)
     else:
         with nogil:

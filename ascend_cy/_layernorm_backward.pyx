@@ -14,7 +14,7 @@ from ascend_cy._intake cimport (Operand, array_of, check_device_argument, check_
                                 release_held, same_shape, shape_of, take_device, take_host, take_out)
 from ascend_cy._shape cimport sides
 from ascend_cy._staging cimport FEW_ELEMENTS, room_on_device, settle_host_call, settle_views, to_device, to_host
-from ascend_cy._status cimport check
+from ascend_cy._status cimport check, raise_status
 from ascend_cy._stream cimport Stream, enter_stream, stream_box, wrap_stream
 
 import numpy as np
@@ -52,10 +52,13 @@ cdef int launch_ordered(const Backward *job, ascend_cy_buffer_t *const *buffers,
                         ascend_cy_stream_t *box) noexcept nogil:
     """Launch on device memory: behind what the inputs wait for and all that uses the outputs, the last three."""
     cdef int code = ascend_cy_buffers_order(buffers, READS, COUNT, box)
+    cdef int recorded
     if code == 0:
         code = launch_backward(job, box)
-    if code == 0:
-        code = ascend_cy_buffers_record(buffers, READS, COUNT, box)
+        # Also where it failed: the first of its kernels may be under way.
+        recorded = ascend_cy_buffers_record(buffers, READS, COUNT, box)
+        if code == 0:
+            code = recorded
     return code
 
 
@@ -99,9 +102,17 @@ cdef int stage_backward(const Backward *job, ascend_cy_stream_t *box) except -1 
 
 cdef int enqueue_backward(const Backward *job, bint unified, ascend_cy_stream_t *box) except -1 nogil:
     """Enqueue a call on host memory. The stream's device is current."""
-    if unified:
-        return check(launch_backward(job, box))
-    return stage_backward(job, box)
+    cdef int code
+    if not unified:
+        return stage_backward(job, box)
+    code = launch_backward(job, box)
+    if code != 0:
+        try:
+            raise_status(code)
+        finally:
+            # The first of its kernels may be under way, on memory that the caller lets go now.
+            ascend_cy_stream_synchronize(box, -1)
+    return 0
 
 
 cdef bint is_empty(const Backward *job) noexcept nogil:

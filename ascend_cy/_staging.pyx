@@ -2,7 +2,7 @@
 
 from ascend_cy cimport _acl
 from ascend_cy._host cimport *
-from ascend_cy._status cimport check, check_acl, create_buffer, wait_stream
+from ascend_cy._status cimport check, check_acl, create_buffer, make_error, wait_stream
 from ascend_cy._stream cimport drop_passed, keep_until_passed
 
 cdef enum:
@@ -51,9 +51,15 @@ cdef int to_host(void *data, ascend_cy_buffer_t *buffer, size_t nbytes, ascend_c
 cdef int settle_host_call(ascend_cy_stream_t *box, bint few, object a, object b, object c, object d, object e,
                           object f) except -1:
     cdef int done = 0
+    cdef int code
+    failure = None
     if few:
         # Enqueueing does not block on the embedded device, and small work on an idle stream is done by now.
-        check(ascend_cy_stream_query(box, &done))
+        code = ascend_cy_stream_query(box, &done)
+        if code != 0:
+            # Of the call alone, or of the work: in either case the caller's memory stays until the work has passed.
+            failure = make_error(code)
+            done = 0
     if not done:
         try:
             with nogil:
@@ -62,6 +68,8 @@ cdef int settle_host_call(ascend_cy_stream_t *box, bint few, object a, object b,
             keep_until_passed(box, (a, b, c, d, e, f))
             raise
     drop_passed()
+    if failure is not None:
+        raise failure
     return 0
 
 

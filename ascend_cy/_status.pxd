@@ -3,6 +3,8 @@
 from ascend_cy._host cimport ascend_cy_buffer_t, ascend_cy_event_t, ascend_cy_pool_t, ascend_cy_stream_t
 
 
+# The exception for a code, with the thread's last message.
+cdef object make_error(int code)
 cdef int raise_status(int code) except -1 nogil
 cdef int raise_acl_status(int code, const char *function) except -1 nogil
 

@@ -53,6 +53,7 @@ cdef void drop_passed() noexcept:
 
 cdef int keep_until_passed(void *box, object obj) except -1:
     cdef Entry *entry
+    cdef bint passed = False
     cdef int code
     drop_passed()
     entry = <Entry *>malloc(sizeof(Entry))
@@ -69,9 +70,14 @@ cdef int keep_until_passed(void *box, object obj) except -1:
         try:
             with nogil:
                 wait_stream(<ascend_cy_stream_t *>box)
+            passed = True
         finally:
-            Py_DECREF(obj)
-            free(entry)
+            if not passed:
+                with nogil:
+                    passed = ascend_cy_stream_synchronize(<ascend_cy_stream_t *>box, -1) == 0
+            if passed:  # else nobody knows when it is safe, and the reference stays
+                Py_DECREF(obj)
+                free(entry)
     return 0
 
 
@@ -231,13 +237,17 @@ cdef int leave_entered(object block) except -1:
 cdef int restore(int device, Stream stream) except -1:
     """Make `device` and `stream` current in this thread again."""
     cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>stream.box
-    cdef int code
+    cdef int attempt, code
     if ascend_cy_stream_handle(box) is NULL:
         box = NULL  # no stream was set: go back to following the thread's device
     with nogil:
-        code = ascend_cy_set_device(device)
-        if code == 0:
-            code = ascend_cy_set_current_stream(box)
+        # Tried again: the thread would stay on the block's device.
+        for attempt in range(2):
+            code = ascend_cy_set_device(device)
+            if code == 0:
+                code = ascend_cy_set_current_stream(box)
+            if code == 0:
+                break
         if code != 0:
             # Better none than the stream of the block that was left.
             ascend_cy_set_current_stream(NULL)

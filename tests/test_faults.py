@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import pickle
+import threading
 import warnings
 
 import embedded
@@ -106,6 +107,27 @@ def test_a_failing_call_leaks_nothing(function):
             del error
     assert settled() == live
     assert (steps() == 2).all()
+
+
+@pytest.mark.parametrize("function", ["aclrtQueryEventStatus", "aclrtStreamQuery", "aclrtSynchronizeEventWithTimeout"])
+def test_a_question_that_fails_is_no_answer(function):
+    """Memory that a stream still reads is not used again because the call that asks whether it has passed fails."""
+    home, reader = ascend_cy.Stream(), ascend_cy.Stream()
+    for k in range(1, 5):
+        gate = threading.Event()
+        x = ascend_cy.full((50, 100), 7, stream=home)
+        home.synchronize()
+        reader.add_callback(gate.wait, 30)
+        y = ascend_cy.vector_add(x, x, stream=reader)
+        del x
+        try:
+            with embedded.faults(f"call={function},at={k}"):
+                others = [ascend_cy.full((50, 100), -1, stream=home) for _ in range(4)]
+        finally:
+            gate.set()
+        assert (y.to_numpy(stream=reader) == 14).all()
+        del others
+        ascend_cy.trim_memory()
 
 
 def everything():

@@ -6,8 +6,10 @@ Every benchmark runs in a process of its own, so that no library's threads or se
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -18,6 +20,10 @@ from typing import Any, NamedTuple
 from ascend_cy._cli_common import CliError, os_reason
 
 FORMAT = 1
+
+# A part that has not ended by then never will; a full one takes a minute or two, compilers included.
+PART_SECONDS = 900.0
+QUICK_PART_SECONDS = 300.0
 
 
 class Benchmark(NamedTuple):
@@ -41,6 +47,7 @@ BENCHMARKS = (
     Benchmark("enqueue", "enqueue on a busy stream beside PoCL"),
     Benchmark("allocation", "make and drop arrays beside NumPy, torch and pyopencl"),
     Benchmark("routes", "LayerNorm by a framework's operator and by a direct call: call, kernel, end to end"),
+    Benchmark("pipeline", "a Pipeline beside a plain loop, and on an emulated link", ("run", "run_link")),
     Benchmark("threads", "more workers, and more Python threads"),
     Benchmark("sim", "Ascend C under the simulator, with and without checks, beside the kernels of the CPU"),
     Benchmark("instructions", "machine instructions of the hot paths; needs valgrind"),
@@ -154,30 +161,41 @@ def merge(tables: list[dict[str, Any]], part: dict[str, Any]) -> None:
     tables.append(part)
 
 
-def run_part(name: str, part: str, quick: bool) -> dict[str, Any]:
-    """Run one part in a new process.
+def run_part(name: str, part: str, quick: bool, seconds: float | None = None) -> dict[str, Any]:
+    """Run one part in a new process, which is ended with its children when `seconds` have passed.
 
     Returns
     -------
     dict
         ``table``, or why there is none: ``skipped`` or ``failed``.
     """
+    if seconds is None:
+        seconds = QUICK_PART_SECONDS if quick else PART_SECONDS
     # In an empty folder: Python would look for modules in the current one.
     with tempfile.TemporaryDirectory(prefix="ascend-cy-bench-") as scratch:
         answer = Path(scratch) / "answer.json"
         code = f"from ascend_cy.bench._child import main; main({name!r}, {part!r}, {quick!r}, {str(answer)!r})"
-        done = subprocess.run(
+        process = subprocess.Popen(
             [sys.executable, "-c", code],
             cwd=scratch,
             env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
-            check=False,
+            start_new_session=True,  # so that it can be ended with its children
         )
+        try:
+            _, errors = process.communicate(timeout=seconds)
+        except BaseException as error:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            if isinstance(error, subprocess.TimeoutExpired):
+                return {"failed": f"{part} did not end within {seconds:g} s"}
+            raise
         try:
             found: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
             return found
         except (OSError, ValueError):
-            lines = done.stderr.strip().splitlines()
-            return {"failed": lines[-1] if lines else f"ended with code {done.returncode}"}
+            lines = errors.strip().splitlines()
+            return {"failed": lines[-1] if lines else f"ended with code {process.returncode}"}

@@ -58,10 +58,13 @@ DeviceScope::DeviceScope(int32_t device) noexcept
         error_ = ACY_CALL(aclrtSetDevice, device);
 }
 
-DeviceScope::~DeviceScope()
+DeviceScope::~DeviceScope() { go_back_to(previous_); }
+
+void go_back_to(aclrtContext previous) noexcept
 {
-    if (previous_ != nullptr)
-        device_table.aclrtSetCurrentContext(previous_);
+    // Tried again: the thread must not stay on another device without knowing it.
+    if (previous != nullptr && device_table.aclrtSetCurrentContext(previous) != ACL_SUCCESS)
+        device_table.aclrtSetCurrentContext(previous);
 }
 
 int check_device_id(int32_t device) noexcept

@@ -58,6 +58,9 @@ private:
     int error_ = ACL_SUCCESS;
 };
 
+// Makes the thread's earlier context current again; nothing to do for NULL.
+void go_back_to(aclrtContext previous) noexcept;
+
 // Remembers that work may be enqueued on a device.
 void note_device_use(int32_t device) noexcept;
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "event.h"
 
+#include <chrono>
 #include <mutex>
 #include <new>
+#include <thread>
 
 struct ascend_cy_event {
     std::atomic<uint32_t> references{1};
@@ -83,21 +85,30 @@ int mark_stream(int32_t device, aclrtStream stream, aclrtEvent *event) noexcept
 
 bool mark_passed(aclrtEvent event) noexcept
 {
-    aclrtEventRecordedStatus status = ACL_EVENT_RECORDED_STATUS_NOT_READY;
-    const int code = device_table.aclrtQueryEventStatus(event, &status);
-    return code != ACL_SUCCESS || status == ACL_EVENT_RECORDED_STATUS_COMPLETE;
+    // One call may fail while the work goes on; a device that does not answer the second time either has none.
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        aclrtEventRecordedStatus status = ACL_EVENT_RECORDED_STATUS_NOT_READY;
+        if (device_table.aclrtQueryEventStatus(event, &status) == ACL_SUCCESS)
+            return status == ACL_EVENT_RECORDED_STATUS_COMPLETE;
+    }
+    return true;
 }
 
 bool wait_for_mark(aclrtEvent event, const Deadline &deadline) noexcept
 {
-    if (!deadline.limited()) {
-        device_table.aclrtSynchronizeEvent(event);
-        return true;
+    for (;;) {
+        const int32_t left = deadline.limited() ? deadline.left_ms() : 1;
+        if (left == 0)
+            return mark_passed(event);
+        const int code = deadline.limited() ? device_table.aclrtSynchronizeEventWithTimeout(event, left)
+                                            : device_table.aclrtSynchronizeEvent(event);
+        if (code == ACL_ERROR_RT_EVENT_SYNC_TIMEOUT)
+            return false;
+        // What failed may be the wait alone.
+        if (code == ACL_SUCCESS || mark_passed(event))
+            return true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    const int32_t left = deadline.left_ms();
-    if (left == 0)
-        return mark_passed(event);
-    return device_table.aclrtSynchronizeEventWithTimeout(event, left) != ACL_ERROR_RT_EVENT_SYNC_TIMEOUT;
 }
 
 int64_t live_events() noexcept { return live_event_count.load(std::memory_order_relaxed); }

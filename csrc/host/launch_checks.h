@@ -37,9 +37,7 @@ inline int launch_device(int32_t *device, const DeviceTraits **traits) noexcept
     if (const int error = current_device(device))
         return error;
     *traits = device_traits(*device);
-    return *traits != nullptr
-               ? ACL_SUCCESS
-               : ascend_cy_record_error(ACL_ERROR_RT_INVALID_DEVICEID, "aclGetDeviceCapability");
+    return *traits != nullptr ? ACL_SUCCESS : ascend_cy_last_code();
 }
 
 } // namespace ascend_cy

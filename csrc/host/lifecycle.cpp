@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 #include <mutex>
 #include <pthread.h>
-#include <string>
 
 #include "errors.h"
 #include "hazard/hazard.h"
@@ -28,9 +27,7 @@ std::atomic<bool> load_started{false};
 
 std::mutex init_mutex;
 std::atomic<bool> init_started{false};
-bool init_done = false;  // guarded by init_mutex
-int init_result = 0;     // guarded by init_mutex
-std::string *init_message = nullptr; // why it failed; guarded by init_mutex
+bool init_done = false; // guarded by init_mutex; what failed is tried again at the next use
 bool must_finalize = false;
 std::atomic<bool> shut_down{false};
 std::atomic<bool> forked_child{false};
@@ -104,21 +101,13 @@ int make_ready() noexcept
         return fail(ACL_ERROR_UNINITIALIZE, "", "the device was shut down: the process is about to end");
     if (!init_done) {
         init_started.store(true, std::memory_order_relaxed);
-        init_result = initialise();
-        if (init_result == ACL_SUCCESS)
-            find_tool_library(loaded_device()->info.kind == ASCEND_CY_KIND_NPU);
+        if (const int error = initialise())
+            return error;
+        find_tool_library(loaded_device()->info.kind == ASCEND_CY_KIND_NPU);
         init_done = true;
-        if (init_result == ACL_SUCCESS)
-            device_ready.store(true, std::memory_order_release);
-        else
-            init_message = new std::string(ascend_cy_last_message());
-    } else if (init_result != ACL_SUCCESS) {
-        const LoadedDevice *device = loaded_device();
-        if (device->info.error != 0)
-            return fail(init_result, "", "%s", device->error.c_str());
-        return fail(init_result, "aclInit", "%s", init_message->c_str());
+        device_ready.store(true, std::memory_order_release);
     }
-    return init_result;
+    return ACL_SUCCESS;
 }
 
 } // namespace ascend_cy
@@ -160,7 +149,7 @@ void ascend_cy_shutdown(void)
     if (forked_child.load(std::memory_order_relaxed))
         return;
     std::lock_guard<std::mutex> lock(init_mutex);
-    const bool was_ready = init_done && init_result == ACL_SUCCESS;
+    const bool was_ready = init_done;
     if (shut_down.exchange(true) || !was_ready)
         return;
     // Cached memory goes back while the device may still be called; whatever is released after this line is dropped.

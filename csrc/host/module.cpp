@@ -240,12 +240,9 @@ Passed has_passed(const Module::Mark &mark) noexcept
         return mark_passed(mark.event) ? Passed::Yes : Passed::No;
     QuietScope quiet;
     DeviceScope scope(mark.stream->device);
-    aclrtStreamStatus status = ACL_STREAM_STATUS_NOT_READY;
     if (scope.error() != ACL_SUCCESS)
         return Passed::Unknown;
-    return ACY_CALL(aclrtStreamQuery, mark.stream->handle, &status) != ACL_SUCCESS || status == ACL_STREAM_STATUS_COMPLETE
-               ? Passed::Yes
-               : Passed::No;
+    return stream_has_passed(mark.stream) ? Passed::Yes : Passed::No;
 }
 
 // False when time is up.

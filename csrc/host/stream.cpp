@@ -64,10 +64,10 @@ bool dropped_is_idle(Stream *stream) noexcept
 {
     if (stream->dropped_mark == nullptr) {
         DeviceScope scope(stream->device);
-        aclrtStreamStatus status = ACL_STREAM_STATUS_NOT_READY;
-        if (scope.error() != ACL_SUCCESS || ACY_CALL(aclrtStreamQuery, stream->handle, &status) != ACL_SUCCESS ||
-            status == ACL_STREAM_STATUS_COMPLETE) // a stream that reports an error has nothing running either
-            return scope.error() == ACL_SUCCESS;
+        if (scope.error() != ACL_SUCCESS)
+            return false;
+        if (stream_has_passed(stream))
+            return true;
         if (mark_stream(stream->device, stream->handle, &stream->dropped_mark) != ACL_SUCCESS)
             return false;
     }
@@ -182,6 +182,17 @@ int order_after(Stream *stream, Stream *other) noexcept
     return error;
 }
 
+bool stream_has_passed(Stream *stream) noexcept
+{
+    // A stream that reports a failure has nothing running, and reports it again; a call that failed does not.
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        aclrtStreamStatus status = ACL_STREAM_STATUS_NOT_READY;
+        if (device_table.aclrtStreamQuery(stream->handle, &status) == ACL_SUCCESS)
+            return status == ACL_STREAM_STATUS_COMPLETE;
+    }
+    return true;
+}
+
 bool stream_is_idle(Stream *stream) noexcept
 {
     DeviceScope scope(stream->device);
@@ -235,7 +246,7 @@ int ascend_cy_stream_wrap(int32_t device, aclrtStream handle, void (*on_release)
         return error;
     if (handle == nullptr && on_release == nullptr) {
         *out = ascend_cy_default_stream(device);
-        return *out != nullptr ? ACL_SUCCESS : ACL_ERROR_RT_INVALID_DEVICEID;
+        return *out != nullptr ? ACL_SUCCESS : ascend_cy_last_code();
     }
     if (const int error = check_device_id(device))
         return error;
@@ -318,8 +329,8 @@ int ascend_cy_stream_enter(ascend_cy_stream_t *stream, aclrtContext *previous)
 
 void ascend_cy_stream_leave(aclrtContext previous)
 {
-    if (previous != nullptr && device_usable())
-        device_table.aclrtSetCurrentContext(previous);
+    if (device_usable())
+        go_back_to(previous);
 }
 
 int ascend_cy_stream_synchronize(ascend_cy_stream_t *stream, int32_t timeout_ms)

@@ -67,6 +67,9 @@ void drop_stream_later(Stream *stream) noexcept;
 // True when everything enqueued on the stream has passed and no failure waits to be read. Never waits.
 bool stream_is_idle(Stream *stream) noexcept;
 
+// True when everything enqueued on the stream has passed, with or without a failure. Its device must be current.
+bool stream_has_passed(Stream *stream) noexcept;
+
 // Destroys dropped streams whose work has passed. Never waits; cheap when there are none.
 void collect_dropped_streams() noexcept;
 

@@ -32,7 +32,7 @@ int find_pool(int32_t device, DevicePool **pool) noexcept
         if (const int error = current_device(&device))
             return error;
     *pool = pool_of_device(device);
-    return *pool != nullptr ? ACL_SUCCESS : ACL_ERROR_INVALID_PARAM;
+    return *pool != nullptr ? ACL_SUCCESS : ascend_cy_last_code();
 }
 
 } // namespace
@@ -80,6 +80,11 @@ int ascend_cy_buffer_wrap(void *pointer, size_t size, ascend_cy_stream_t *stream
 void ascend_cy_buffer_retain(ascend_cy_buffer_t *buffer)
 {
     buffer->references.fetch_add(1, std::memory_order_relaxed);
+}
+
+int ascend_cy_buffer_is_shared(const ascend_cy_buffer_t *buffer)
+{
+    return __atomic_load_n(&buffer->uses, __ATOMIC_ACQUIRE) != nullptr || buffer->foreign;
 }
 
 void ascend_cy_buffer_release(ascend_cy_buffer_t *buffer)

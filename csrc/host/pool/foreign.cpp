@@ -30,11 +30,8 @@ void passed(void *context)
 
 void wait_for(Stream *stream, Handover *handover) noexcept
 {
-    DeviceScope scope(stream->device);
-    aclrtStreamStatus status = ACL_STREAM_STATUS_NOT_READY;
-    // A stream that reports an error has nothing running either.
-    if (scope.error() != ACL_SUCCESS || ACY_CALL(aclrtStreamQuery, stream->handle, &status) != ACL_SUCCESS ||
-        status == ACL_STREAM_STATUS_COMPLETE)
+    DeviceScope scope(stream->device); // where it cannot be entered, the calls are refused at worst
+    if (stream_has_passed(stream))
         return;
     if (handover != nullptr) {
         handover->left.fetch_add(1, std::memory_order_relaxed);

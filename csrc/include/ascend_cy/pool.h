@@ -37,8 +37,10 @@ ASCEND_CY_API int ascend_cy_buffer_try_create(size_t size, ascend_cy_stream_t *s
 ASCEND_CY_API int ascend_cy_buffer_wrap(void *pointer, size_t size, ascend_cy_stream_t *stream,
                                         void (*on_release)(void *), void *context, ascend_cy_buffer_t **out);
 ASCEND_CY_API void ascend_cy_buffer_retain(ascend_cy_buffer_t *buffer);
-/* Never raises, never waits for queued work. NULL is allowed. */
+/* Never raises. Never waits for queued work, but for a shared buffer where the device has no event left. NULL is allowed. */
 ASCEND_CY_API void ascend_cy_buffer_release(ascend_cy_buffer_t *buffer);
+/* Whether other streams were recorded, or the memory is foreign: then giving back the last reference enqueues something. */
+ASCEND_CY_API int ascend_cy_buffer_is_shared(const ascend_cy_buffer_t *buffer);
 ASCEND_CY_API void *ascend_cy_buffer_pointer(const ascend_cy_buffer_t *buffer);
 ASCEND_CY_API size_t ascend_cy_buffer_size(const ascend_cy_buffer_t *buffer);
 ASCEND_CY_API ascend_cy_stream_t *ascend_cy_buffer_stream(const ascend_cy_buffer_t *buffer); /* borrowed */
