@@ -367,7 +367,7 @@ class Soak:
         self.failed = 0  # operations that an injected failure ended
         self.done = [0] * options.threads
         self.windows: list[dict[str, int]] = []
-        self.latency: list[dict[str, list[float]]] = []
+        self.latency: list[dict[str, float]] = []  # the median of each operation in each window
 
     def run_window(self, seconds: float | None, bar: Any) -> None:
         quota = -(-self.options.ops // self.options.windows // self.options.threads)
@@ -386,7 +386,9 @@ class Soak:
         bar.update(sum(self.done) - before)
         if self.failure is not None:
             raise self.failure
-        self.latency.append({name: [t for each in times for t in each[name]] for name in self.names})
+        # No more than this is kept: all times of a million operations would themselves be growing memory.
+        together = {name: [t for each in times for t in each[name]] for name in self.names}
+        self.latency.append({name: statistics.median(found) for name, found in together.items() if found})
 
     def work(self, number: int, quota: int, end: float | None, times: dict[str, list[float]]) -> None:
         worker = self.workers[number]
@@ -462,15 +464,20 @@ class Soak:
                 found[name] = (before, after)
         return found
 
-    def slower(self) -> float:
-        """How many times slower the typical operation became, beyond what the machine did."""
+    def ratios(self) -> dict[str, float]:
+        """How many times slower each operation became; the machine's own is do_nothing_of_ours."""
         early, late = self.quarters(self.latency)
         ratios = {}
         for name in self.names:
-            before = [statistics.median(each[name]) for each in early if each[name]]
-            after = [statistics.median(each[name]) for each in late if each[name]]
+            before = [each[name] for each in early if name in each]
+            after = [each[name] for each in late if name in each]
             if before and after:
-                ratios[name] = min(after) / statistics.median(before)
+                ratios[name] = statistics.median(after) / statistics.median(before)
+        return ratios
+
+    def slower(self) -> float:
+        """How many times slower the typical operation became, beyond what the machine did."""
+        ratios = self.ratios()
         machine = ratios.pop("do_nothing_of_ours")
         return statistics.median(ratios.values()) / machine
 
@@ -530,7 +537,8 @@ def main(words: list[str] | None = None) -> int:
     print(f"  latency: {slower:.2f} times that of the beginning" + ("   GROWN" if slower > options.latency else ""))
     if options.json:
         found = {"operations": sum(soak.done), "failed": soak.failed, "seconds": seconds, "seed": options.seed,
-                 "threads": options.threads, "grown": grown, "latency": slower, "windows": soak.windows}
+                 "threads": options.threads, "grown": grown, "latency": slower,
+                 "latencies": soak.ratios(), "windows": soak.windows}
         Path(options.json).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     if not options.leak:
         soak.shared.close()
