@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <atomic>
+#include <chrono>
 #include <initializer_list>
 #include <thread>
 #include <vector>
@@ -18,6 +19,13 @@ extern "C" {
 static aclrtBinHandle binary;
 static aclrtFuncHandle sleeper;
 static int rounds = 60;
+static std::chrono::steady_clock::time_point begun; /* of the maker that runs */
+
+/* Whether the maker does its i-th round of so many: where its threads get little of the CPUs, 4 s are enough. */
+static bool go_on(int i, int so_many)
+{
+    return i < so_many && std::chrono::steady_clock::now() - begun < std::chrono::seconds(4);
+}
 
 static void expect(const char *what, aclError code, std::initializer_list<aclError> documented)
 {
@@ -33,6 +41,7 @@ template <class Maker, class User> static void against_users(Maker maker, User u
 {
     std::atomic<bool> over{false};
     std::vector<std::thread> threads;
+    begun = std::chrono::steady_clock::now();
     for (int number = 0; number < 4; ++number) {
         threads.emplace_back([&, number] {
             aclrtStream stream;
@@ -66,7 +75,7 @@ static void streams()
     OK(aclrtCreateEventExWithFlag(&event, ACL_EVENT_SYNC | ACL_EVENT_TIME_LINE));
     against_users(
         [](aclrtStream) {
-            for (int i = 0; i < 200 * rounds; ++i) {
+            for (int i = 0; go_on(i, 200 * rounds); ++i) {
                 aclrtStream stream;
                 OK(aclrtCreateStream(&stream));
                 shared = stream;
@@ -109,7 +118,7 @@ static void contexts()
     shared = nullptr;
     against_users(
         [](aclrtStream) {
-            for (int i = 0; i < 20 * rounds; ++i) {
+            for (int i = 0; go_on(i, 20 * rounds); ++i) {
                 aclrtContext context;
                 OK(aclrtCreateContext(&context, 0));
                 shared = context;
@@ -155,7 +164,7 @@ static void notifies()
     counting = nullptr;
     against_users(
         [](aclrtStream stream) {
-            for (int i = 0; i < 500 * rounds; ++i) {
+            for (int i = 0; go_on(i, 500 * rounds); ++i) {
                 aclrtNotify notify;
                 aclrtCntNotify count;
                 OK(aclrtCreateNotify(&notify, 0));
@@ -190,7 +199,7 @@ static void labels()
     shared = nullptr;
     against_users(
         [](aclrtStream) {
-            for (int i = 0; i < 200 * rounds; ++i) {
+            for (int i = 0; go_on(i, 200 * rounds); ++i) {
                 aclrtLabel label;
                 OK(aclrtCreateLabel(&label));
                 shared = label;
@@ -223,7 +232,7 @@ static void models()
     memset(word, 0, 64);
     against_users(
         [](aclrtStream stream) {
-            for (int i = 0; i < 10 * rounds; ++i) {
+            for (int i = 0; go_on(i, 10 * rounds); ++i) {
                 aclmdlRI model;
                 aclrtTaskGrp made;
                 OK(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_RELAXED));
@@ -286,7 +295,7 @@ static void memory()
     physical = nullptr;
     against_users(
         [](aclrtStream) {
-            for (int i = 0; i < 20 * rounds; ++i) {
+            for (int i = 0; go_on(i, 20 * rounds); ++i) {
                 aclrtMemPool pool;
                 aclrtMemPoolProps props = {};
                 props.location.type = ACL_MEM_LOCATION_TYPE_DEVICE;
@@ -304,7 +313,9 @@ static void memory()
                 do { /* until nobody uses memory of it */
                     code = aclrtMemPoolDestroy(pool);
                     expect("destroy", code, {0, 107000});
-                    if (code != 0) sched_yield();
+                    if (code == 0) break;
+                    shared = nullptr; /* who makes no more will have freed the rest soon */
+                    sched_yield();
                 } while (code != 0);
             }
         },
@@ -345,7 +356,7 @@ static void binaries()
     memset(words, 0, 4096);
     against_users(
         [](aclrtStream) {
-            for (int i = 0; i < 5 * rounds; ++i) {
+            for (int i = 0; go_on(i, 5 * rounds); ++i) {
                 aclrtBinHandle loaded;
                 OK(aclrtBinaryLoadFromFile(kernel_path("cpu"), nullptr, &loaded));
                 function = kernel(loaded, "add_value");
