@@ -111,6 +111,48 @@ x = None
 with expect("vector_add_fp32 (reads", "after it was freed"):
     ascend_cy.vector_add(gone, gone, out=out, stream=a)
 """,
+    "an event that the device refuses to record": """
+import embedded
+event = a.record()
+x.fill(1, stream=a)
+with embedded.faults("call=aclrtRecordEvent,code=507899"):
+    try:
+        a.record(event)
+    except ascend_cy.AclError:
+        pass
+    else:
+        raise AssertionError("it was recorded")
+b.wait(event)
+with expect("copy to host", "fill"):
+    alias(x, b).to_numpy()
+""",
+    "a wait that the device refuses": """
+import embedded
+x.fill(1, stream=a)
+event = a.record()
+with embedded.faults("call=aclrtStreamWaitEvent,code=507899"):
+    try:
+        b.wait(event)
+    except ascend_cy.AclError:
+        pass
+    else:
+        raise AssertionError("it waits")
+with expect("copy to host", "fill"):
+    alias(x, b).to_numpy()
+""",
+    "after work that the device refused": """
+import embedded
+x.fill(1, stream=a)
+with embedded.faults("call=aclrtMemsetAsync,code=507899"):
+    try:
+        x.fill(0, stream=a)
+    except ascend_cy.AclError:
+        pass
+    else:
+        raise AssertionError("it was filled")
+with expect("copy to host", "fill (writes 4096 bytes"):
+    alias(x, b).to_numpy()
+""",
     "matmul": """
 x.fill(1, stream=a)
 with expect("matmul_fp32 (reads", "fill (writes"):
@@ -225,6 +267,31 @@ pipe = ascend_cy.Pipeline(twice)
 for i, result in enumerate(pipe(batches)):
     assert (result == 2 * i).all()
 """,
+    "work that the device refuses": """
+import embedded
+c = ascend_cy.Stream()
+for call, work in (("aclrtMemsetAsync", lambda y: y.fill(0, stream=b)),
+                   ("aclrtMemcpyAsync", lambda y: y.copy_from(np.ones(1024, "float32"), stream=b)),
+                   ("aclrtLaunchKernelWithHostArgs", lambda y: ascend_cy.vector_add(x, x, out=y, stream=b))):
+    for turn in range(3):
+        y = ascend_cy.empty(1024, stream=a)
+        with embedded.faults(f"call={call},code=507899"):
+            try:
+                work(y)
+            except ascend_cy.AclError as error:
+                assert error.code == 507899
+                del error
+            else:
+                raise AssertionError(call + " was to fail")
+        if turn == 0:
+            y.close()                           # nothing uses it
+        elif turn == 1:
+            y.fill(1, stream=c)                 # behind nothing
+            a.wait(c)
+        else:
+            assert ascend_cy.memory_stats()["in_use"]
+        del y
+""",
     "many in one block": """
 one, two = ascend_cy.empty_many([100, 100], stream=a)
 one.fill(1, stream=a)
@@ -275,7 +342,7 @@ except ascend_cy.AclError as error:
 
 
 # Streams, arrays, pools and pipelines; what they find is counted by conftest.py.
-PARTS = ["test_memory_pools.py", "test_empty_many.py", "test_streams_events.py"]
+PARTS = ["test_memory_pools.py", "test_empty_many.py", "test_streams_events.py", "test_pipeline.py"]
 
 
 @pytest.mark.skipif(os.environ.get("ASCEND_CY_POOL_HAZARD", "0") != "0", reason="this is such a run")

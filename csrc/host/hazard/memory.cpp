@@ -168,4 +168,23 @@ void Memory::note(Range range, Access access, const Moment &moment, const char *
     uses.push_back(Use{range, access, moment, kept});
 }
 
+void Memory::announce(Range range, Access access, const Moment &moment, const char *what)
+{
+    if (Segment *const segment = find(range.begin))
+        segment->uses.push_back(Use{range, access, moment, keep(what)});
+}
+
+void Memory::withdraw(Range range, const Moment &moment)
+{
+    Segment *const segment = find(range.begin);
+    if (segment == nullptr)
+        return;
+    std::vector<Use> &uses = segment->uses;
+    uses.erase(std::remove_if(uses.begin(), uses.end(),
+                              [&](const Use &use) {
+                                  return use.moment.stream == moment.stream && use.moment.clock == moment.clock;
+                              }),
+               uses.end());
+}
+
 } // namespace ascend_cy::hazard

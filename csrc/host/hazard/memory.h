@@ -43,6 +43,9 @@ public:
     // What is wrong with using the range now on `stream`; "" for nothing.
     std::string look(Range range, Access access, uint32_t stream, const char *what) const;
     void note(Range range, Access access, const Moment &moment, const char *what);
+    // The same until it is known whether the device takes the work; nothing that was noted before is given up for it.
+    void announce(Range range, Access access, const Moment &moment, const char *what);
+    void withdraw(Range range, const Moment &moment); // what was announced
 
 private:
     struct Use {

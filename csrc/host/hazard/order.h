@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ascend_cy/acl.h"
@@ -31,7 +32,9 @@ public:
     bool ordered(const Moment &moment, uint32_t stream) const;
     bool passed(const Moment &moment) const { return moment.clock <= streams_[moment.stream].passed; }
 
-    void record(aclrtEvent event, uint32_t stream);
+    // What an event that is recorded now will stand for; to be kept once the device has recorded it.
+    std::vector<uint64_t> record(uint32_t stream);
+    void recorded(aclrtEvent event, std::vector<uint64_t> before) { events_[event] = std::move(before); }
     void wait(uint32_t stream, aclrtEvent event);
     void event_passed(aclrtEvent event);
     void forget_event(aclrtEvent event) { events_.erase(event); }

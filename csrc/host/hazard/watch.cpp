@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "../context.h"
 #include "../env.h"
@@ -121,27 +122,38 @@ struct Touch {
     Access access;
 };
 
-// Looks at what is about to be enqueued; notes it where it may be.
-int enter(const char *function, const char *what, const Touch *touches, size_t count, aclrtStream stream)
+// Looks at what is about to be enqueued, enqueues it where it may be, and notes it where the device took it. It is
+// announced before: of two threads that enqueue at the same moment, one sees the other.
+template <typename Call>
+int enqueue(const char *function, const char *what, const Touch *touches, size_t count, aclrtStream stream, Call call)
 {
     State &s = state();
-    Lock lock(s.mutex);
-    const uint32_t number = number_of(stream);
-    for (size_t i = 0; i < count; ++i) {
-        const std::string wrong = s.memory.look(touches[i].range, touches[i].access, number, what);
-        if (wrong.empty())
-            continue;
-        if (const int code = judge(wrong, function))
-            return code;
-        break; // one report is enough of one call
+    Moment moment;
+    {
+        Lock lock(s.mutex);
+        const uint32_t number = number_of(stream);
+        for (size_t i = 0; i < count; ++i) {
+            const std::string wrong = s.memory.look(touches[i].range, touches[i].access, number, what);
+            if (wrong.empty())
+                continue;
+            if (const int code = judge(wrong, function))
+                return code;
+            break; // one report is enough of one call
+        }
+        moment = s.order.enqueue(number);
+        for (size_t i = 0; i < count; ++i)
+            s.memory.announce(touches[i].range, touches[i].access, moment, what);
     }
-    const Moment moment = s.order.enqueue(number);
+    const int code = call();
+    Lock lock(s.mutex);
     for (size_t i = 0; i < count; ++i)
+        s.memory.withdraw(touches[i].range, moment);
+    for (size_t i = 0; i < count && code == ACL_SUCCESS; ++i)
         s.memory.note(touches[i].range, touches[i].access, moment, what);
-    return ACL_SUCCESS;
+    return code;
 }
 
-// The same for what the host waits for.
+// Looks at what the host waits for.
 int enter_now(const char *function, const Touch *touches, size_t count)
 {
     State &s = state();
@@ -166,9 +178,8 @@ bool over(int code)
 aclError memcpy_async(void *dst, size_t room, const void *src, size_t count, aclrtMemcpyKind kind, aclrtStream stream)
 {
     const Touch touches[] = {{range_of(src, count), Access::Read}, {range_of(dst, count), Access::Write}};
-    if (const int code = enter("aclrtMemcpyAsync", current_name("aclrtMemcpyAsync"), touches, 2, stream))
-        return code;
-    return real.aclrtMemcpyAsync(dst, room, src, count, kind, stream);
+    return enqueue("aclrtMemcpyAsync", current_name("aclrtMemcpyAsync"), touches, 2, stream,
+                   [=] { return real.aclrtMemcpyAsync(dst, room, src, count, kind, stream); });
 }
 
 // Of rows with gaps only the first: the gaps are others'.
@@ -179,17 +190,15 @@ aclError memcpy_2d_async(void *dst, size_t dpitch, const void *src, size_t spitc
 {
     const Touch touches[] = {{range_of(src, bytes_of_rows(spitch, width, height)), Access::Read},
                              {range_of(dst, bytes_of_rows(dpitch, width, height)), Access::Write}};
-    if (const int code = enter("aclrtMemcpy2dAsync", current_name("aclrtMemcpy2dAsync"), touches, 2, stream))
-        return code;
-    return real.aclrtMemcpy2dAsync(dst, dpitch, src, spitch, width, height, kind, stream);
+    return enqueue("aclrtMemcpy2dAsync", current_name("aclrtMemcpy2dAsync"), touches, 2, stream,
+                   [=] { return real.aclrtMemcpy2dAsync(dst, dpitch, src, spitch, width, height, kind, stream); });
 }
 
 aclError memset_async(void *pointer, size_t room, int32_t value, size_t count, aclrtStream stream)
 {
     const Touch touch = {range_of(pointer, count), Access::Write};
-    if (const int code = enter("aclrtMemsetAsync", current_name("aclrtMemsetAsync"), &touch, 1, stream))
-        return code;
-    return real.aclrtMemsetAsync(pointer, room, value, count, stream);
+    return enqueue("aclrtMemsetAsync", current_name("aclrtMemsetAsync"), &touch, 1, stream,
+                   [=] { return real.aclrtMemsetAsync(pointer, room, value, count, stream); });
 }
 
 aclError memcpy_now(void *dst, size_t room, const void *src, size_t count, aclrtMemcpyKind kind)
@@ -234,9 +243,9 @@ aclError launch(aclrtFuncHandle function, uint32_t blocks, aclrtStream stream, a
             touches[count++] = {range, access};
         }
     }
-    if (const int code = enter("aclrtLaunchKernelWithHostArgs", name, touches, count, stream))
-        return code;
-    return real.aclrtLaunchKernelWithHostArgs(function, blocks, stream, config, args, size, places, place_count);
+    return enqueue("aclrtLaunchKernelWithHostArgs", name, touches, count, stream, [=] {
+        return real.aclrtLaunchKernelWithHostArgs(function, blocks, stream, config, args, size, places, place_count);
+    });
 }
 
 // ---- host functions: when one runs, what was enqueued before it has passed ----
@@ -287,34 +296,41 @@ aclError launch_callback(aclrtCallback function, void *context, aclrtCallbackBlo
 
 // ---- order ----
 
+// What the device refuses orders nothing.
 aclError record_event(aclrtEvent event, aclrtStream stream)
 {
     State &s = state();
+    Order::Clocks before;
     {
         Lock lock(s.mutex);
-        s.order.record(event, number_of(stream));
+        before = s.order.record(number_of(stream));
     }
-    return real.aclrtRecordEvent(event, stream);
+    const int code = real.aclrtRecordEvent(event, stream);
+    if (code == ACL_SUCCESS) {
+        Lock lock(s.mutex);
+        s.order.recorded(event, std::move(before));
+    }
+    return code;
+}
+
+int after_wait(int code, aclrtStream stream, aclrtEvent event)
+{
+    if (code == ACL_SUCCESS) {
+        State &s = state();
+        Lock lock(s.mutex);
+        s.order.wait(number_of(stream), event);
+    }
+    return code;
 }
 
 aclError wait_event(aclrtStream stream, aclrtEvent event)
 {
-    State &s = state();
-    {
-        Lock lock(s.mutex);
-        s.order.wait(number_of(stream), event);
-    }
-    return real.aclrtStreamWaitEvent(stream, event);
+    return after_wait(real.aclrtStreamWaitEvent(stream, event), stream, event);
 }
 
 aclError wait_event_for(aclrtStream stream, aclrtEvent event, int32_t timeout)
 {
-    State &s = state();
-    {
-        Lock lock(s.mutex);
-        s.order.wait(number_of(stream), event);
-    }
-    return real.aclrtStreamWaitEventWithTimeout(stream, event, timeout);
+    return after_wait(real.aclrtStreamWaitEventWithTimeout(stream, event, timeout), stream, event);
 }
 
 // What was enqueued before a wait began has passed when it is over; what others enqueued meanwhile may not have.

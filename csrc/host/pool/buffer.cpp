@@ -224,6 +224,7 @@ void ascend_cy_live_counts(ascend_cy_live_counts_t *out)
     std::memset(out, 0, sizeof *out);
     if (ascend_cy_is_forked_child())
         return; // the parent's objects
+    collect_dropped_streams(); // whose memory then is everybody's
     collect_retired_pools();
     for (int32_t device = 0; device < max_devices; ++device)
         for (DevicePool *pool = next_pool(device, nullptr); pool != nullptr; pool = next_pool(device, pool))

@@ -180,11 +180,12 @@ bool DevicePool::collect_retired() noexcept
     }
     give_back_idle();
     std::lock_guard<std::mutex> lock(mutex_);
-    if (!retired())
-        return false;
-    bool settled = pending_ == nullptr;
+    if (!retired() || settled_live_ == 0)
+        return false; // another thread looked at the same time: it is counted out once
+    // A mark may be out of sight: another thread waits for it, or nobody could set one on a stream that is going.
+    bool settled = pending_bytes_ == 0 && (live_ != 0 || reserved_ == 0);
     for (const Arena *arena = arenas_; settled && arena != nullptr; arena = arena->next)
-        settled = arena->mark == nullptr;
+        settled = arena->free_bytes == 0 || arena->newest <= arena->passed;
     if (!settled)
         return true;
     settled_live_ = live_;

@@ -39,6 +39,8 @@ static struct {
     int code;
     int skip;
     atomic_int count;
+    int meeting; /* so many calls are to come together */
+    int met;
 } functions[MAX_NAMES];
 static atomic_long all_calls;
 static _Thread_local char message[256];
@@ -67,6 +69,15 @@ static int enter(const char *name)
         else {
             --functions[i].count;
             code = functions[i].code;
+        }
+    }
+    if (functions[i].met < functions[i].meeting) {
+        ++functions[i].met;
+        pthread_cond_broadcast(&changed);
+        struct timespec end;
+        clock_gettime(CLOCK_REALTIME, &end);
+        end.tv_sec += 10;
+        while (functions[i].met < functions[i].meeting && pthread_cond_timedwait(&changed, &lock, &end) == 0) {
         }
     }
     pthread_mutex_unlock(&lock);
@@ -923,6 +934,15 @@ static void control_fail(const char *function, int code, int skip, int count)
     pthread_mutex_unlock(&lock);
 }
 
+static void control_meet(const char *function, int count)
+{
+    pthread_mutex_lock(&lock);
+    int i = entry_of(function);
+    functions[i].meeting = count;
+    functions[i].met = 0;
+    pthread_mutex_unlock(&lock);
+}
+
 static long control_calls(const char *function)
 {
     pthread_mutex_lock(&lock);
@@ -960,6 +980,6 @@ static long control_binaries(void) { return live_binaries; }
 
 EXPORT extern const fake_acl_control fake_acl_controls;
 const fake_acl_control fake_acl_controls = {
-    control_hold,   control_fail,   control_calls,   control_break,  control_kernel,       control_blocks,
-    control_args,   control_streams, control_events, control_device_bytes, control_host_bytes, control_binaries,
+    control_hold,   control_fail,   control_calls,   control_meet,   control_break,
+    control_kernel, control_blocks,  control_args,    control_streams, control_events, control_device_bytes, control_host_bytes, control_binaries,
 };

@@ -19,6 +19,8 @@ typedef struct fake_acl_control {
     void (*fail)(const char *function, int code, int skip, int count);
     /* Calls of `function` so far; of all functions for NULL. */
     long (*calls)(const char *function);
+    /* The next `count` calls of `function` wait until all of them are there, ten seconds at most. */
+    void (*meet)(const char *function, int count);
     /* The stream returns this code at its next synchronization. */
     void (*break_stream)(void *stream, int code);
     /* Of the last launch. */

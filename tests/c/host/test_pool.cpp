@@ -818,6 +818,67 @@ TEST(buffers_come_from_the_current_pool_and_go_back_to_theirs)
     CHECK(ascend_cy_default_pool(0) != nullptr);
 }
 
+// A pool whose last handle goes while its buffer's stream is on its way out: no mark can be set there, and yet it is
+// not forgotten.
+TEST(a_dropped_pool_outlives_a_stream_that_is_going)
+{
+    OK(ascend_cy_pool_trim(0, 0));
+    const size_t before = fake_acl()->device_bytes();
+    Stream *stream = make_stream();
+    void *const handle = ascend_cy_stream_handle(stream);
+    ascend_cy_pool_t *pool = nullptr;
+    OK(ascend_cy_pool_create(0, "", UINT64_MAX, &pool));
+    OK(ascend_cy_set_current_pool(0, pool));
+    Buffer *buffer = make(4 * MiB, stream);
+    OK(ascend_cy_set_current_pool(0, nullptr));
+    ascend_cy_event_t *event = block(stream);
+    ascend_cy_stream_release(stream); // the buffer keeps it
+    ascend_cy_buffer_release(buffer);
+    ascend_cy_pool_release(pool);
+    ascend_cy_live_counts_t live;
+    ascend_cy_live_counts(&live);
+    CHECK_EQ(fake_acl()->device_bytes(), before + 4 * MiB);
+    fake_acl()->hold(handle, 0);
+    ascend_cy_live_counts(&live);
+    CHECK_EQ(fake_acl()->device_bytes(), before);
+    ascend_cy_event_release(event);
+    expect_nothing_left();
+}
+
+TEST(threads_that_look_after_a_dropped_pool_at_the_same_time)
+{
+    OK(ascend_cy_pool_trim(0, 0));
+    const size_t before = fake_acl()->device_bytes();
+    Stream *stream = make_stream();
+    // A thread that ends gives its pool up without asking the device about the memory in it.
+    const auto leave_a_pool = [&] {
+        std::thread([&] {
+            ascend_cy_pool_t *pool = nullptr;
+            OK(ascend_cy_pool_create(0, "", UINT64_MAX, &pool));
+            OK(ascend_cy_set_current_pool(0, pool));
+            ascend_cy_pool_release(pool);
+            ascend_cy_buffer_release(make(4 * MiB, stream));
+        }).join();
+        CHECK_EQ(fake_acl()->device_bytes(), before + 4 * MiB);
+    };
+    const auto look = [] {
+        ascend_cy_live_counts_t live;
+        ascend_cy_live_counts(&live);
+    };
+    leave_a_pool();
+    fake_acl()->meet("aclrtStreamQuery", 2);
+    std::thread other(look);
+    look();
+    other.join();
+    CHECK_EQ(fake_acl()->device_bytes(), before);
+    // A pool that was counted out twice would hide the next one.
+    leave_a_pool();
+    look();
+    CHECK_EQ(fake_acl()->device_bytes(), before);
+    ascend_cy_stream_release(stream);
+    expect_nothing_left();
+}
+
 TEST(a_pool_keeps_its_own_limit_and_says_so)
 {
     OK(ascend_cy_ensure_context());

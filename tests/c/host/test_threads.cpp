@@ -171,6 +171,73 @@ TEST(short_of_memory)
     expect_nothing_left();
 }
 
+// Pools made and dropped by every thread, with buffers that others release on streams that others use.
+TEST(pools_come_and_go)
+{
+    struct Slot {
+        std::atomic<Buffer *> buffer{nullptr};
+    };
+    static Slot slots[32];
+    static Stream *streams[2];
+    static ascend_cy_pool_t *shared;
+    for (Stream *&stream : streams)
+        stream = make_stream();
+    OK(ascend_cy_pool_create(0, "shared", 64 * MiB, &shared));
+    in_threads([](int me) {
+        std::mt19937 random(static_cast<unsigned>(me));
+        for (int i = 0; i < rounds / 8; ++i) {
+            ascend_cy_pool_t *pool = nullptr;
+            if (random() % 4 == 0)
+                ascend_cy_pool_retain(pool = shared);
+            else
+                OK(ascend_cy_pool_create(0, "own", random() % 2 == 0 ? UINT64_MAX : 16 * MiB, &pool));
+            OK(ascend_cy_set_current_pool(0, pool));
+            Stream *own = random() % 2 == 0 ? make_stream() : nullptr;
+            for (int k = 0; k < 6; ++k) {
+                Stream *const stream = own != nullptr ? own : streams[random() % 2];
+                Buffer *buffer = make(random() % 8 == 0 ? random() % MiB : random() % 5000, stream);
+                CHECK(ascend_cy_buffer_pool(buffer) == pool || ascend_cy_buffer_size(buffer) == 0);
+                if (random() % 4 == 0)
+                    OK(ascend_cy_buffer_record_stream(buffer, streams[random() % 2]));
+                Buffer *const before = slots[random() % 32].buffer.exchange(buffer);
+                if (before != nullptr && random() % 4 == 0) { // found again through a buffer
+                    ascend_cy_pool_t *const found = ascend_cy_buffer_pool(before);
+                    ascend_cy_pool_retain(found);
+                    ascend_cy_buffer_release(before);
+                    ascend_cy_pool_figures_t now;
+                    OK(ascend_cy_pool_figures(found, &now, sizeof now));
+                    CHECK_EQ(now.in_use_bytes + now.cached_bytes + now.pending_bytes, now.reserved_bytes);
+                    if (random() % 4 == 0)
+                        OK(ascend_cy_pool_trim_to(found, 0, -1));
+                    ascend_cy_pool_release(found);
+                } else {
+                    ascend_cy_buffer_release(before);
+                }
+            }
+            if (random() % 2 == 0)
+                OK(ascend_cy_set_current_pool(0, nullptr)); // else the end of the thread or the next pool takes it
+            ascend_cy_pool_release(pool);
+            ascend_cy_stream_release(own);
+            if (random() % 4 == 0) {
+                ascend_cy_live_counts_t live;
+                ascend_cy_live_counts(&live);
+            }
+        }
+    });
+    for (Slot &slot : slots)
+        ascend_cy_buffer_release(slot.buffer.exchange(nullptr));
+    OK(ascend_cy_synchronize_device(-1));
+    ascend_cy_pool_figures_t left;
+    OK(ascend_cy_pool_trim_to(shared, 0, -1));
+    OK(ascend_cy_pool_figures(shared, &left, sizeof left));
+    CHECK_EQ(left.reserved_bytes, 0u);
+    CHECK_EQ(left.buffers, 0u);
+    ascend_cy_pool_release(shared);
+    for (Stream *stream : streams)
+        ascend_cy_stream_release(stream);
+    expect_nothing_left();
+}
+
 int main(int argc, char **argv)
 {
     if (const char *text = std::getenv("ROUNDS"))
