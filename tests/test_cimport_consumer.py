@@ -461,10 +461,10 @@ def add_module():
 def test_ones_own_kernel_without_the_gil(operators, add_module, stream):
     kernel = add_module.kernel("add")
     x = ascend_cy.zeros(8)
-    operators.add_times(kernel, x, 3, 0.5, 10)
-    operators.add_times(kernel, x, 4, 2, 100, stream)    # ordered behind the launches above
+    operators.launch_add(kernel, x, 3, 0.5, 10)
+    operators.launch_add(kernel, x, 4, 2, 100, stream)    # ordered behind the launches above
     x.fill(1)                                            # and this behind those
-    operators.add_times(kernel, x, 0, 1, 3, stream)
+    operators.launch_add(kernel, x, 0, 1, 3, stream)
     assert x.to_numpy().tolist() == [4, *[1] * 7]
 
 
@@ -477,7 +477,7 @@ def test_ones_own_kernel_from_several_threads(operators, add_module):
         try:
             with ascend_cy.Stream() as stream:
                 for _ in range(20):
-                    operators.add_times(kernel, x, 5, 1, 10, stream)
+                    operators.launch_add(kernel, x, 5, 1, 10, stream)
                 stream.synchronize()
         except BaseException as error:
             failures.append(error)
@@ -499,7 +499,7 @@ def test_a_kernel_that_is_held_outlives_its_module(operators):
         held = operators.Held(module.kernel("add"))
         module.reload(ADD)
         held.add(x, 0, 1)
-        operators.add_times(module.kernel("add"), x, 1, 1, 1)
+        operators.launch_add(module.kernel("add"), x, 1, 1, 1)
     held.add(x, 2, 1)
     assert x.to_numpy().tolist() == [2, 1, 2, 0, 0, 0, 0, 0]
     before = ascend_cy.live_objects()
@@ -512,26 +512,26 @@ def test_bad_launches_of_ones_own_kernel(operators, add_module, stream):
     kernel = add_module.kernel("add")
     x = ascend_cy.zeros(8)
     with pytest.raises(TypeError, match="kernel must be a Kernel, got str"):
-        operators.add_times("add", x, 0, 1, 1)
+        operators.launch_add("add", x, 0, 1, 1)
     with pytest.raises(ValueError, match="data parameters.*which only Kernel.launch"):
-        operators.add_times(add_module.kernel("tiled", "ptr x, data tiling"), x, 0, 1, 1)
+        operators.launch_add(add_module.kernel("tiled", "ptr x, data tiling"), x, 0, 1, 1)
     with pytest.raises(ValueError, match="args must be 16 bytes of parameters, got 12 bytes at 0x"):
-        operators.add_times(kernel, x, 0, 1, 1, size=12)
+        operators.launch_add(kernel, x, 0, 1, 1, size=12)
     with pytest.raises(ValueError, match="got 24 bytes"):
-        operators.add_times(kernel, x, 0, 1, 1, size=24)
+        operators.launch_add(kernel, x, 0, 1, 1, size=24)
     for blocks in (0, 65536):
         with pytest.raises(ValueError, match=f"blocks must be between 1 and 65535, got {blocks}"):
-            operators.add_times(kernel, x, 0, 1, 1, blocks=blocks)
+            operators.launch_add(kernel, x, 0, 1, 1, blocks=blocks)
     with pytest.raises(ValueError, match=r"kernel must be what kernel_acquire\(\) gave, got NULL"):
         operators.launch_nothing()
     closed = ascend_cy.Stream()
     closed.close()
     with pytest.raises(ValueError, match="closed"):
-        operators.add_times(kernel, x, 0, 1, 1, closed)
+        operators.launch_add(kernel, x, 0, 1, 1, closed)
     gone = ascend_cy.zeros(8)
     gone.close()
     with pytest.raises(ValueError, match="closed"):
-        operators.add_times(kernel, gone, 0, 1, 1)
+        operators.launch_add(kernel, gone, 0, 1, 1)
     assert not x.to_numpy().any()
 
 

@@ -123,7 +123,7 @@ cdef struct Arguments:
     float step
 
 
-def add_times(kernel, DeviceArray x, int32_t place, float step, int times, Stream stream=None, unsigned int blocks=1,
+def launch_add(kernel, DeviceArray x, int32_t place, float step, int times, Stream stream=None, unsigned int blocks=1,
               size_t size=sizeof(Arguments)):
     """Enqueue x[place] += step so many times."""
     cdef void *handle = kernel_acquire(kernel)
