@@ -292,6 +292,15 @@ for call, work in (("aclrtMemsetAsync", lambda y: y.fill(0, stream=b)),
             assert ascend_cy.memory_stats()["in_use"]
         del y
 """,
+    "the default stream's handle is not to be had once": """
+import embedded
+for turn in range(3):
+    y = ascend_cy.empty(1024)
+    with embedded.faults("call=aclrtCtxGetCurrentDefaultStream,code=507899"):
+        y.fill(turn)
+    assert (y.to_numpy() == turn).all()
+    y.fill(7)
+""",
     "many in one block": """
 one, two = ascend_cy.empty_many([100, 100], stream=a)
 one.fill(1, stream=a)

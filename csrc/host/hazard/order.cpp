@@ -27,6 +27,17 @@ uint32_t Order::stream(aclrtStream handle, int32_t device)
     return number;
 }
 
+void Order::rename(aclrtStream handle, aclrtStream now)
+{
+    const auto found = numbers_.find(handle);
+    if (found == numbers_.end() || numbers_.count(now) != 0)
+        return;
+    const uint32_t number = found->second;
+    numbers_.erase(found);
+    numbers_.emplace(now, number);
+    streams_[number].handle = now;
+}
+
 bool Order::ordered(const Moment &moment, uint32_t stream) const
 {
     if (moment.stream == stream || passed(moment))

@@ -26,6 +26,7 @@ class Order {
 public:
     // The number of a stream; new handles get one. `device` is where it would be.
     uint32_t stream(aclrtStream handle, int32_t device);
+    void rename(aclrtStream handle, aclrtStream now); // unless `now` has a number of its own
     Moment enqueue(uint32_t stream) { return {stream, ++streams_[stream].clock}; } // one more piece of work
 
     // Whether work that is enqueued on `stream` now runs after the moment.

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -32,6 +33,7 @@ struct State {
     std::mutex mutex;
     Order order;
     Memory memory{&order};
+    std::map<int32_t, aclrtStream> defaults; // by device, the handle of NULL that was seen last
     std::vector<std::string> found; // grows to most_kept, so that texts stay where they are
     size_t count = 0;
 };
@@ -74,16 +76,25 @@ int32_t current_device() noexcept
     return real.aclrtGetDevice(&device) == ACL_SUCCESS ? device : 0;
 }
 
-// NULL and the explicit handle of a default stream are one stream.
-aclrtStream handle_of(aclrtStream stream) noexcept
+// NULL and the explicit handle of a default stream are one stream, also where the question for the handle fails once. With
+// the lock.
+aclrtStream handle_of(aclrtStream stream)
 {
     if (stream != nullptr)
         return stream;
+    const int32_t device = current_device();
+    const auto stand_in = reinterpret_cast<aclrtStream>(static_cast<uintptr_t>(device) + 1);
+    aclrtStream &known = state().defaults[device];
     aclrtStream handle = nullptr;
     if (device_has[ASCEND_CY_ACL_INDEX_aclrtCtxGetCurrentDefaultStream] &&
-        real.aclrtCtxGetCurrentDefaultStream(&handle) == ACL_SUCCESS && handle != nullptr)
-        return handle;
-    return reinterpret_cast<aclrtStream>(static_cast<uintptr_t>(current_device()) + 1);
+        real.aclrtCtxGetCurrentDefaultStream(&handle) == ACL_SUCCESS && handle != nullptr) {
+        if (known == stand_in)
+            state().order.rename(stand_in, handle);
+        known = handle;
+    } else if (known == nullptr) {
+        known = stand_in;
+    }
+    return known;
 }
 
 uint32_t number_of(aclrtStream stream) { return state().order.stream(handle_of(stream), current_device()); }
