@@ -292,6 +292,15 @@ for call, work in (("aclrtMemsetAsync", lambda y: y.fill(0, stream=b)),
             assert ascend_cy.memory_stats()["in_use"]
         del y
 """,
+    "memory that a busy stream has freed": """
+gate = threading.Event()
+a.add_callback(gate.wait, 60)
+y = ascend_cy.full(8 << 20, 1, "uint8", stream=a)
+del y
+z = ascend_cy.full(8 << 20, 2, "uint8", stream=b)
+gate.set()
+assert (z.to_numpy() == 2).all()
+""",
     "the default stream's handle is not to be had once": """
 import embedded
 for turn in range(3):

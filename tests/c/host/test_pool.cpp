@@ -796,7 +796,15 @@ TEST(buffers_come_from_the_current_pool_and_go_back_to_theirs)
     CHECK_EQ(figures(pool).in_use_bytes, MiB);
     CHECK_EQ(figures(nullptr).buffers, 1U); // of the current pool
     CHECK_EQ(stats().in_use_bytes, MiB);
-    ascend_cy_buffer_release(outside);
+    OK(ascend_cy_set_current_pool(0, pool));
+    ascend_cy_buffer_t *second = make(MiB, stream);
+    ascend_cy_buffer_release(outside); // whatever is current
+    CHECK_EQ(stats().in_use_bytes, 0U);
+    CHECK_EQ(figures(pool).in_use_bytes, 2 * MiB);
+    OK(ascend_cy_set_current_pool(0, nullptr));
+    ascend_cy_buffer_release(second);
+    CHECK_EQ(stats().in_use_bytes, 0U);
+    CHECK_EQ(figures(pool).in_use_bytes, MiB);
     ascend_cy_pool_release(pool); // the last handle
     ascend_cy_live_counts_t live;
     ascend_cy_live_counts(&live);
