@@ -318,7 +318,8 @@ def live_objects():
     cdef ascend_cy_live_counts_t counts
     cdef int64_t modules = ascend_cy_live_modules()
     drop_passed()
-    ascend_cy_live_counts(&counts)
+    with nogil:  # may destroy streams that were dropped
+        ascend_cy_live_counts(&counts)
     return {"streams": counts.streams, "events": counts.events, "buffers": counts.buffers,
             "buffer_bytes": counts.buffer_bytes, "pinned": counts.pinned, "pinned_bytes": counts.pinned_bytes,
             "modules": modules}
