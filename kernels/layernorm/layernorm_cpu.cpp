@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <type_traits>
+
 #include "ascend_cy/kernel_abi.h"
 #include "ascend_cy_simd.h"
 #include "layernorm_cpu_short.h"
@@ -26,14 +28,6 @@ constexpr uintptr_t kShortAhead = 2 << 10; // bytes to fetch ahead in short rows
 constexpr int64_t kNearGroup = 4 << 10;   // bytes of x in one group, where a row fits a tile: stays in L1
 constexpr int64_t kFarGroup = 64 << 10;   // the same for longer rows: stays in L2
 constexpr int64_t kConvertedGroup = 256 << 10; // where a tile of weights is converted for each group: worth more rows
-
-// Below which |y| float arithmetic may be a unit in the last place off, given the largest weights (1 and 0 where
-// there are none). The relative error of the normalised value is below 2^-22; c of the fused form is rounded to 2^-25.
-template <class Element> float doubtful(Form form, float offset, float gamma, float beta) {
-    double error = beta * 0x1p-22;
-    if (form == kFused) error += fabs(static_cast<double>(offset)) * gamma * 0x1p-25;
-    return error <= Element::kLeastUnit ? 0.0f : static_cast<float>(error / Element::kUnit);
-}
 
 template <class Element> class Block {
     using T = typename Element::type;
@@ -112,31 +106,12 @@ template <class Element> class Block {
     template <bool kWeights> void write_short(const Group &group, T *to) const {
         const bool apart = !Element::kNarrow || args_.x != args_.y;
         const T *row = x_ + group.first * cols_;
-        int i = 0;
-        while (i < group.rows) {
-            if (apart && i + 1 < group.rows && group.form[i] == kFused && group.form[i + 1] == kFused && !wild_) {
-                apply_two<Element, kWeights>(row, to, g_, b_, cols_, group, i);
-                i += 2;
-                row += 2 * cols_;
-                to += 2 * cols_;
-                continue;
-            }
-            write_one<kWeights>(group, i, row, to);
-            ++i;
-            row += cols_;
-            to += cols_;
+        for (int i = 0, count; i < group.rows; i += count, row += count * cols_, to += count * cols_) {
+            const bool two = apart && i + 1 < group.rows && group.form[i] == kFused && group.form[i + 1] == kFused && !wild_;
+            count = two ? 2 : 1;
+            if (two) apply_two<Element, kWeights>(row, to, g_, b_, cols_, group, i);
+            else write<kWeights, false>(group, i, row, to, cols_);
         }
-    }
-
-    template <bool kWeights> __attribute__((noinline)) void write_one(const Group &group, int i, const T *from, T *to) const {
-        if (group.form[i] == kConstant)
-            apply<Element, kConstant, kWeights, false>(from, to, g_, b_, cols_, group, i, [] {});
-        else if (group.form[i] == kDouble || wild_)
-            apply<Element, kDouble, kWeights, false>(from, to, g_, b_, cols_, group, i, [] {});
-        else if (group.form[i] == kShifted)
-            apply<Element, kShifted, kWeights, false>(from, to, g_, b_, cols_, group, i, [] {});
-        else
-            apply<Element, kFused, kWeights, false>(from, to, g_, b_, cols_, group, i, [] {});
     }
 
     int64_t tile_from(int64_t column) const { return cols_ - column < kTile ? cols_ - column : kTile; }
@@ -197,24 +172,28 @@ template <class Element> class Block {
         const int64_t n = tile_from(column);
         for (int i = 0; i < now.rows; ++i) {
             const int64_t at = (now.first + i) * cols_ + column;
-            const bool fused = now.form[i] == kFused && !wild_;
-            if (fused && i < next.rows) {
+            if (i < next.rows && now.form[i] == kFused && !wild_) {
                 Sums<Element> sums = sums_of(next, i, column, n);
                 apply<Element, kFused, kWeights, kStream>(x_ + at, y_ + at, g_, b_, n, now, i, [&] { sums.step(); });
                 keep(next, i, column, sums.finish());
                 continue;
             }
             if (i < next.rows) add_up(next, i, column, n);
-            if (fused) apply<Element, kFused, kWeights, kStream>(x_ + at, y_ + at, g_, b_, n, now, i, [] {});
-            else if (now.form[i] == kConstant) write<kConstant, kWeights, false>(now, i, at, n);
-            else if (now.form[i] == kDouble || wild_) write<kDouble, kWeights, false>(now, i, at, n);
-            else write<kShifted, kWeights, kStream>(now, i, at, n);
+            write<kWeights, kStream>(now, i, x_ + at, y_ + at, n);
         }
     }
 
-    template <Form kForm, bool kWeights, bool kStream>
-    __attribute__((noinline)) void write(const Group &group, int i, int64_t at, int64_t n) const {
-        apply<Element, kForm, kWeights, kStream>(x_ + at, y_ + at, g_, b_, n, group, i, [] {});
+    // n columns of row i, in its form.
+    template <bool kWeights, bool kStream>
+    __attribute__((noinline)) void write(const Group &group, int i, const T *from, T *to, int64_t n) const {
+        const auto in_form = [&](auto form, auto stream) {
+            apply<Element, form.value, kWeights, stream.value>(from, to, g_, b_, n, group, i, [] {});
+        };
+        using Kept = std::false_type; // forms of few rows are not streamed
+        if (group.form[i] == kConstant) in_form(std::integral_constant<Form, kConstant>(), Kept());
+        else if (group.form[i] == kDouble || wild_) in_form(std::integral_constant<Form, kDouble>(), Kept());
+        else if (group.form[i] == kShifted) in_form(std::integral_constant<Form, kShifted>(), std::bool_constant<kStream>());
+        else in_form(std::integral_constant<Form, kFused>(), std::bool_constant<kStream>());
     }
 
     const LayerNormArgs &args_;
