@@ -370,7 +370,7 @@ def test_another_cann(tmp_path, release):
     cann = vendor.build(tmp_path / "cann", release)
     code = """
     import ctypes, struct
-    release, library = sys.argv[1:]
+    release, library, *controls = sys.argv[1:]
     assert ascend_cy.device_info()["library"] == library and ascend_cy.device_info()["kind"] == "npu", ascend_cy.device_info()
     newer = ("aclrtBinaryLoadFromData", "aclrtLaunchKernelWithHostArgs", "aclrtFunctionGetParamCount")
     assert [ascend_cy.has(name) for name in newer] == [release == "full"] * 3
@@ -396,7 +396,7 @@ def test_another_cann(tmp_path, release):
         assert "layernorm" in str(error) and "build-kernels" in str(error), error
     # A kernel of the user's own: the argument block is the same, however it gets there.
     class Control(ctypes.Structure):
-        _fields_ = [(name, ctypes.c_void_p) for name in ("hold", "fail", "calls", "break_stream", "last_kernel", "last_blocks", "last_args")]
+        _fields_ = [(name, ctypes.c_void_p) for name in controls]
 
     control = Control.in_dll(ctypes.CDLL(library), "fake_acl_controls")
 
@@ -433,6 +433,6 @@ def test_another_cann(tmp_path, release):
     print("the end")
     """
     library = cann / "lib64" / "libascendcl.so"
-    done = child.check(SHARED + textwrap.dedent(code), tmp_path, args=[release, library],
+    done = child.check(SHARED + textwrap.dedent(code), tmp_path, args=[release, library, *vendor.controls()],
                        env={"ASCEND_CY_DEVICE": "npu", "ASCEND_HOME_PATH": str(cann), "HOME": str(tmp_path)})
     assert done == "the end\n"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -23,3 +24,8 @@ def build(root: Path, kind: str) -> Path:
                str(root / "lib64" / "libascendcl.so"), "-Wl,-soname,libascendcl.so", "-lpthread"]
     subprocess.run(command, check=True, cwd=root)
     return root
+
+
+def controls() -> list[str]:
+    """The functions of fake_acl_controls, in their order."""
+    return re.findall(r"\(\*(\w+)\)\(", (SOURCES / "fake_acl.h").read_text())
