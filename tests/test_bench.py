@@ -101,6 +101,23 @@ def test_repeats_are_interleaved_and_the_order_rotates():
     assert order == list("aabb" "bbaa" "aabb")
 
 
+def test_slow_cases_do_not_take_the_time_of_all():
+    log = []
+    plan = Plan(sample=1e-3, repeats=20, least=7, budget=4.0)
+    names = {"quick": 1e-3, "slow": 0.5, "slower": 50.0}
+    results = measure([counting_case(name, log, seconds) for name, seconds in names.items()], plan)
+    assert list(results) == list(names)
+    assert {name: result.repeats for name, result in results.items()} == {"quick": 20, "slow": 5, "slower": 1}
+    assert [name for name, _ in log].count("slower") == 1
+    assert results["slower"].minimum == results["slower"].median == 50.0
+
+
+def test_a_first_call_that_compiles_is_not_taken_for_a_slow_one():
+    firsts = iter([9.0])
+    results = measure([Case("compiled", lambda calls: next(firsts, 1e-3 * calls))], Plan(repeats=3, least=3, budget=4.0))
+    assert results["compiled"].repeats == 3 and results["compiled"].minimum == pytest.approx(1e-3)
+
+
 def test_statement_sees_its_names():
     seen = []
     _measure.statement("f(x)", f=seen.append, x=3)(4)
