@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The structures of DLPack 1.x, up to 1.3, as its specification lays them out.
+// The structures of DLPack 1.x, up to 1.3, as its specification lays them out, and what a deleter needs of Python.
 #ifndef ASCEND_CY_DLPACK_H
 #define ASCEND_CY_DLPACK_H
+
+#include <Python.h>
 
 #include <cstdint>
 
@@ -69,5 +71,20 @@ struct DlExchangeApi {
 } // extern "C"
 
 static_assert(sizeof(DlTensor) == 48 && sizeof(DlManagedTensorVersioned) == 80, "DLPack's layout");
+
+// Opens the GIL where the calling thread has it: a deleter may be called with it and without. Gives what take_gil_again takes.
+// PyGILState_Check() does not serve: it always says yes once there was a sub-interpreter.
+inline PyThreadState *open_gil_if_held() {
+#if PY_VERSION_HEX >= 0x030D0000
+    PyThreadState *const holder = PyThreadState_GetUnchecked();
+#else
+    PyThreadState *const holder = _PyThreadState_UncheckedGet();
+#endif
+    return holder != nullptr && holder == PyGILState_GetThisThreadState() ? PyEval_SaveThread() : nullptr;
+}
+
+inline void take_gil_again(PyThreadState *opened) {
+    if (opened != nullptr) PyEval_RestoreThread(opened);
+}
 
 #endif // ASCEND_CY_DLPACK_H

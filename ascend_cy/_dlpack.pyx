@@ -7,6 +7,7 @@ type, else as the extension device (12) that torch_npu uses.
 cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New, PyCapsule_SetName
 from cpython.object cimport PyTypeObject
+from cpython.pystate cimport PyThreadState
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, malloc
@@ -67,6 +68,8 @@ cdef extern from "_dlpack.h" nogil:
         int (*to_object)(DlManagedTensorVersioned *tensor, void **object) noexcept
         int (*view_object)(void *object, DlTensor *out) noexcept
         int (*current_stream)(int32_t device_type, int32_t device_id, void **stream) noexcept
+    PyThreadState *open_gil_if_held()
+    void take_gil_again(PyThreadState *opened)
 
 cdef enum:
     VERSION_MAJOR = 1
@@ -112,12 +115,17 @@ cdef struct Export:
 
 
 cdef void release_export(Export *export) noexcept nogil:
+    cdef PyThreadState *opened = NULL
+    # It may have to wait for work, which may be a callback that wants the GIL (as in release_buffer of _array.pyx).
+    if export.consumer is not NULL or not ascend_cy_device_info().unified or ascend_cy_buffer_is_shared(export.buffer):
+        opened = open_gil_if_held()
     if export.consumer is not NULL:
         # What the consumer enqueued by now must pass before the memory is used again. An error has no channel here.
         ascend_cy_buffer_record_stream(export.buffer, export.consumer)
         ascend_cy_stream_release(export.consumer)
     ascend_cy_buffer_release(export.buffer)
     free(export)
+    take_gil_again(opened)
 
 
 cdef void delete_versioned(DlManagedTensorVersioned *self) noexcept nogil:

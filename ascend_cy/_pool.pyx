@@ -8,6 +8,8 @@ from ascend_cy._stream cimport device_index, drop_passed
 
 import threading
 
+from ascend_cy.errors import AclError
+
 cdef enum:
     MAX_NAME = 63  # bytes that the host library keeps of a name
 
@@ -165,12 +167,23 @@ def trim_memory(keep=0, device=None):
         Bytes of device memory that may stay reserved.
     device : int, optional
         The thread's current device by default.
+
+    Raises
+    ------
+    AclError
+        If the device refuses to take memory back, which then stays cached; all else went.
     """
     cdef ascend_cy_pool_t *box = default_box(device)
     cdef uint64_t target = byte_count(keep, "keep", "an integer")
     drop_passed()
+    try:
+        with nogil:
+            trim_pool(box, target)
+    except AclError:
+        with nogil:
+            trim_pinned()
+        raise
     with nogil:
-        trim_pool(box, target)
         trim_pinned()
 
 
@@ -312,6 +325,11 @@ cdef class MemoryPool:
         ----------
         keep : int, default 0
             Bytes that may stay reserved.
+
+        Raises
+        ------
+        AclError
+            If the device refuses to take memory back, which then stays cached; all else went.
         """
         cdef ascend_cy_pool_t *box = checked(self)
         cdef uint64_t target = byte_count(keep, "keep", "an integer")

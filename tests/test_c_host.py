@@ -242,6 +242,10 @@ def test_pool(toolbox):
     toolbox.run_each("test_pool", toolbox.environment("npu", "full"))
 
 
+def test_frees_that_the_device_refuses(toolbox):
+    toolbox.run_each("test_refused_frees", toolbox.environment("npu", "full"))
+
+
 def test_pool_limit_from_the_environment(toolbox):
     for text, bytes_ in (("1M", 1 << 20), ("3000000", 3000000), ("2GiB", 2 << 30), ("0", 0)):
         result = toolbox.run("test_environment", str(bytes_), env=toolbox.environment("cpu", ASCEND_CY_POOL_LIMIT=text))

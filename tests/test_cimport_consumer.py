@@ -20,6 +20,7 @@ from layernorm_reference import assert_layernorm, bits, dtype_named
 import ascend_cy
 
 SOON = 60 * child.PATIENCE
+ADD = (Path(__file__).resolve().parent / "consumer" / "add.cpp").read_text()
 
 
 def ramp(*shape, dtype="f4"):
@@ -437,17 +438,6 @@ def test_bad_arguments_of_the_other_operators(operators):
 
 
 # ---- kernels of one's own ----
-
-ADD = """
-#include "kernel_operator.h"
-extern "C" __global__ __aicore__ void add(GM_ADDR x, int32_t place, float step)
-{
-    AscendC::GlobalTensor<float> global;
-    global.SetGlobalBuffer((__gm__ float *)x, 8);
-    global.SetValue(place, global.GetValue(place) + step);
-}
-extern "C" __global__ __aicore__ void tiled(GM_ADDR x, GM_ADDR tiling) {}
-"""
 
 
 @pytest.fixture(scope="module")

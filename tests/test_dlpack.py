@@ -6,6 +6,7 @@ import threading
 import weakref
 
 import ascend_cy
+import child
 import numpy as np
 import pytest
 
@@ -634,6 +635,65 @@ def test_jax_of_every_shape(jax, shape):
     again = ascend_cy.from_dlpack(theirs)
     assert again.shape == shape
     np.testing.assert_array_equal(again.to_numpy(), array.to_numpy())
+
+
+GIVEN_BACK_UNDER_A_CALLBACK = """
+import sys, time
+import ascend_cy, embedded
+import numpy as np
+exec(sys.argv[1])
+seen = []
+def slow():
+    time.sleep(0.1)     # lets the main thread give the memory back with the GIL
+    seen.append(1)
+stream = ascend_cy.Stream()
+x = ascend_cy.asarray(np.ones(1000, "f4"))
+held = export(x)
+stream.add_callback(slow)
+x.record_stream(stream)
+x.close()
+# Without an event the pool waits for the stream before it gives the memory to others.
+with embedded.faults("call=aclrtRecordEvent,code=507899,times=always"):
+    del held
+assert seen == [1]
+stream.close()
+print("done")
+"""
+
+
+@pytest.mark.parametrize("export", ["export = lambda x: x.__dlpack__(stream=-1)",
+                                    "export = lambda x: x.__dlpack__(stream=-1, max_version=(1, 0))",
+                                    "export = np.from_dlpack"], ids=["legacy", "versioned", "consumed"])
+def test_giving_back_lets_callbacks_have_the_gil(tmp_path, export):
+    """The deleter is called with the GIL held, and waits for a stream whose work needs it."""
+    assert child.check(GIVEN_BACK_UNDER_A_CALLBACK, tmp_path, args=[export], timeout=0.5 * child.HANG) == "done\n"
+
+
+def test_deleters_are_called_with_and_without_the_gil():
+    """ctypes calls through CDLL without it and through PyDLL with it; other libraries from threads Python has not seen."""
+    stream = ascend_cy.Stream()
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    rename = ctypes.pythonapi.PyCapsule_SetName
+    rename.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    used = ctypes.c_char_p(b"used_dltensor_versioned")  # lives as long as the capsules that have it
+    before = ascend_cy.live_objects()["buffers"]
+    for prototype in (ctypes.CFUNCTYPE, ctypes.PYFUNCTYPE):
+        for shared in (False, True):
+            array = ascend_cy.ones(1000)
+            capsule = array.__dlpack__(max_version=(1, 0))
+            if shared:
+                array.record_stream(stream)
+            pointer = get(capsule, b"dltensor_versioned")
+            rename(capsule, used)
+            array.close()
+            deleter = ctypes.cast(Versioned.from_address(pointer).deleter, ctypes.c_void_p).value
+            call = prototype(None, ctypes.c_void_p)(deleter)
+            thread = threading.Thread(target=call, args=(pointer,))
+            thread.start()
+            thread.join()
+            assert ascend_cy.live_objects()["buffers"] == before
+    stream.close()
 
 
 def test_jax_takes_transposed_arrays_and_refuses_other_strides(jax):

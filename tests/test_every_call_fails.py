@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import embedded
 import every_call
+import every_call_cimport
 import numpy as np
 import pytest
 from child import HANG, environment
@@ -40,9 +43,17 @@ def test_every_call_fails(name):
     assert outcome.injected > 0 or name == "questions"
 
 
-def on_two_devices(folder, kind, names):
+@pytest.mark.usefixtures("quick_collections")
+@pytest.mark.parametrize("name", every_call_cimport.TABLE)
+def test_every_call_of_cython_callers_fails(consumer, name):
+    every_call_cimport.use_consumer(consumer.plain, consumer.operators)
+    outcome = every_call.fail_each_call(every_call_cimport.TABLE[name])
+    assert outcome.injected > 5 and outcome.raised > 0
+
+
+def on_two_devices(folder, kind, names, program=every_call):
     env = environment({"ASCEND_CY_DEVICE": kind, "ASCENDCL_CPU_DEVICES": "2"})
-    command = [sys.executable, "-X", "faulthandler", "-W", "error", every_call.__file__, folder, *names]
+    command = [sys.executable, "-X", "faulthandler", "-W", "error", program.__file__, folder, *names]
     done = subprocess.run(command, cwd=folder, env=env, text=True, capture_output=True, timeout=5 * HANG)
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout)
@@ -62,6 +73,12 @@ def test_where_every_argument_is_copied(tmp_path):
     assert sum(each["injected"] for each in report.values()) > 2000
     assert sum(each["raised"] for each in report.values()) > 1000
     assert len(set().union(*(each["functions"] for each in report.values()))) > 15
+
+
+def test_where_every_argument_of_cython_callers_is_copied(tmp_path, consumer):
+    report = on_two_devices(tmp_path, "sim", [consumer.folder], every_call_cimport)
+    assert set(report) == set(every_call_cimport.TABLE)
+    assert all(each["raised"] > 5 for each in report.values())
 
 
 FIRST_USE = """
@@ -173,6 +190,13 @@ def test_the_table_covers_what_is_public():
         owner, _, attribute = name.rpartition(".")
         holder = ascend_cy if not owner else profiler if owner == "profiler" else getattr(ascend_cy, owner)
         assert hasattr(holder, attribute), f"there is no {name}"
+
+
+def test_the_table_covers_what_cython_callers_have():
+    surface = (Path(every_call.__file__).parent / "pxd_surface.txt").read_text()
+    functions = set(re.findall(r"(?m)^cdef .*?\*?(\w+)\(", surface.split("[functions]")[1].split("[class")[0]))
+    assert "layernorm_f32" in functions and "array_data" in functions
+    assert functions == {name for op in every_call_cimport.TABLE.values() for name in op.covers}
 
 
 def test_properties_make_no_call():

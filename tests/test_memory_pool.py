@@ -338,6 +338,28 @@ def test_trim_gives_everything_back():
     assert ascend_cy.memory_stats()["reserved"] == ascend_cy.memory_stats()["cached"] == 0
 
 
+@pytest.mark.parametrize("function", ["aclrtFree", "aclrtFreeHost"])
+def test_trim_raises_what_the_device_refuses(function):
+    """The memory stays in the figures, all else goes, and the next try may do."""
+    embedded.require()
+    raw(20 * MIB)
+    ascend_cy.empty_pinned(20 * MIB, "uint8")
+    reserved = ascend_cy.memory_stats()["reserved"]
+    with embedded.faults(f"call={function},code=507899,times=always"):
+        with pytest.raises(ascend_cy.AclError, match="injected fault") as caught:
+            ascend_cy.trim_memory()
+    assert caught.value.function == function
+    assert ascend_cy.memory_stats()["reserved"] == (reserved if function == "aclrtFree" else 0)
+    with embedded.counted_calls("aclrtMalloc" if function == "aclrtFree" else "aclrtMallocHost") as calls:
+        raw(20 * MIB) if function == "aclrtFree" else ascend_cy.empty_pinned(20 * MIB, "uint8")
+        assert calls() == 0, "what was refused does not serve"
+    ascend_cy.trim_memory()
+    assert ascend_cy.memory_stats()["reserved"] == 0
+    with embedded.counted_calls(function) as calls:
+        ascend_cy.trim_memory()
+        assert calls() == 0, "something was left"
+
+
 def test_trim_keeps_what_it_is_told_and_what_is_in_use():
     held = raw(MIB)
     arrays = [raw(40 * MIB) for _ in range(3)]

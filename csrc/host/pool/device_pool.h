@@ -138,7 +138,8 @@ private:
     void poll_pending() noexcept;
     void finish(Block *block) noexcept;
     bool wait_for_frees(Lock &lock, const Deadline &deadline) noexcept;
-    void give_back_segments(uint64_t keep) noexcept;
+    int give_back_segments(uint64_t keep) noexcept;
+    void give_back_quietly(uint64_t keep) noexcept;
     void mark_everything(Lock &lock) noexcept;
 
     static constexpr size_t alignment = 64;

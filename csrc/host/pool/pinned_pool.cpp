@@ -37,7 +37,7 @@ public:
     int alloc(size_t size, const Deadline &deadline, void **out);
     void free(void *pointer);
     int record(void *pointer, Stream *stream);
-    int trim();
+    int give_back_idle();
     int trim_waiting(const Deadline &deadline);
     void count_live(ascend_cy_live_counts_t *counts) noexcept;
 
@@ -48,12 +48,12 @@ private:
     bool take_cached(size_t bytes, void **out);
     void poll_pending(size_t most);
     void cache_or_free(const PinnedBlock &block);
-    void free_cached() noexcept;
+    int free_cached() noexcept;
     static bool passed(const PinnedBlock &block) noexcept;
     static void mark_uses(PinnedBlock *block);
     static void finish(PinnedBlock *block) noexcept;
     static bool wait_for(const PinnedBlock &block, const Deadline &deadline) noexcept;
-    static void give_back(PinnedBlock *block) noexcept;
+    static int give_back(const PinnedBlock &block) noexcept;
     void keep_pending(std::vector<PinnedBlock> *blocks);
 
     static constexpr size_t polled_at_once = 8;
@@ -120,10 +120,8 @@ void PinnedPool::finish(PinnedBlock *block) noexcept
 
 void PinnedPool::cache_or_free(const PinnedBlock &block)
 {
-    if (cached_bytes_ + block.bytes > largest_cache) {
-        device_table.aclrtFreeHost(block.pointer);
+    if (cached_bytes_ + block.bytes > largest_cache && give_back(block) == ACL_SUCCESS)
         return;
-    }
     cached_[block.bytes].push_back(block.pointer);
     cached_bytes_ += block.bytes;
 }
@@ -148,14 +146,21 @@ void PinnedPool::poll_pending(size_t most)
     }
 }
 
-void PinnedPool::free_cached() noexcept
+// What the device refuses to take stays. Returns the first refusal.
+int PinnedPool::free_cached() noexcept
 {
-    for (auto &entry : cached_) {
-        for (void *pointer : entry.second)
-            device_table.aclrtFreeHost(pointer);
-        entry.second.clear();
+    int refusal = ACL_SUCCESS;
+    for (auto &[bytes, pointers] : cached_) {
+        const auto given_back = [&refusal](void *pointer) {
+            const int code = ACY_CALL(aclrtFreeHost, pointer);
+            refusal = refusal != ACL_SUCCESS ? refusal : code;
+            return code == ACL_SUCCESS;
+        };
+        const auto left = std::remove_if(pointers.begin(), pointers.end(), given_back);
+        cached_bytes_ -= bytes * static_cast<size_t>(pointers.end() - left);
+        pointers.erase(left, pointers.end());
     }
-    cached_bytes_ = 0;
+    return refusal;
 }
 
 int PinnedPool::alloc(size_t size, const Deadline &deadline, void **out)
@@ -179,8 +184,9 @@ int PinnedPool::alloc(size_t size, const Deadline &deadline, void **out)
     if (!got) {
         int code = device_table.aclrtMallocHost(&pointer, bytes);
         if (code == ACL_ERROR_RT_MEMORY_ALLOCATION) {
-            if (const int error = trim_waiting(deadline))
-                return error;
+            QuietScope quiet; // what is told is what comes of it
+            if (trim_waiting(deadline) == ACL_ERROR_RT_STREAM_SYNC_TIMEOUT)
+                return ACL_ERROR_RT_STREAM_SYNC_TIMEOUT;
             code = device_table.aclrtMallocHost(&pointer, bytes);
         }
         if (code != ACL_SUCCESS)
@@ -254,14 +260,14 @@ bool PinnedPool::wait_for(const PinnedBlock &block, const Deadline &deadline) no
     return true;
 }
 
-void PinnedPool::give_back(PinnedBlock *block) noexcept
+int PinnedPool::give_back(const PinnedBlock &block) noexcept
 {
-    finish(block);
-    device_table.aclrtFreeHost(block->pointer);
+    QuietScope quiet;
+    return ACY_CALL(aclrtFreeHost, block.pointer);
 }
 
 // Gives back what is free.
-int PinnedPool::trim()
+int PinnedPool::give_back_idle()
 {
     if (const int error = ascend_cy_ensure_context())
         return error;
@@ -275,29 +281,35 @@ int PinnedPool::trim()
 // Gives back what will be free as well. Time up: 507046 without a message, for the caller asks again.
 int PinnedPool::trim_waiting(const Deadline &deadline)
 {
-    if (const int error = trim())
+    if (const int error = give_back_idle())
         return error;
-    QuietScope quiet;
     std::vector<PinnedBlock> waiting;
     {
         Lock lock(mutex_);
         waiting.swap(pending_);
     }
-    std::vector<PinnedBlock>::iterator busy = waiting.begin();
+    bool in_time = true;
+    std::vector<PinnedBlock>::iterator left = waiting.begin();
     for (PinnedBlock &block : waiting) {
         if (wait_for(block, deadline)) {
-            give_back(&block);
+            finish(&block);
+            if (give_back(block) == ACL_SUCCESS)
+                continue;
         } else {
-            if (&block != &*busy)
-                *busy = std::move(block);
-            ++busy;
+            in_time = false;
         }
+        if (&block != &*left)
+            *left = std::move(block);
+        ++left;
     }
-    waiting.erase(busy, waiting.end());
-    if (waiting.empty())
-        return ACL_SUCCESS;
-    keep_pending(&waiting);
-    return ACL_ERROR_RT_STREAM_SYNC_TIMEOUT;
+    waiting.erase(left, waiting.end());
+    if (!waiting.empty())
+        keep_pending(&waiting);
+    if (!in_time)
+        return ACL_ERROR_RT_STREAM_SYNC_TIMEOUT;
+    Lock lock(mutex_);
+    poll_pending(SIZE_MAX);
+    return free_cached(); // what was refused, once more
 }
 
 void PinnedPool::keep_pending(std::vector<PinnedBlock> *blocks)
@@ -310,7 +322,8 @@ void PinnedPool::keep_pending(std::vector<PinnedBlock> *blocks)
         lock.unlock();
         for (PinnedBlock &block : *blocks) {
             wait_for(block, Deadline());
-            give_back(&block);
+            finish(&block);
+            give_back(block);
         }
         throw;
     }
@@ -346,7 +359,7 @@ void count_live_pinned(ascend_cy_live_counts_t *counts) noexcept { pinned_pool()
 
 void give_back_idle_pinned_memory() noexcept
 {
-    guarded([] { return pinned_pool().trim(); });
+    guarded([] { return pinned_pool().give_back_idle(); });
 }
 
 } // namespace ascend_cy

@@ -57,7 +57,7 @@ void DevicePool::give_back_before_growth(Lock &lock, size_t bytes) noexcept
     growth_credit_ -= std::min(growth_credit_, growth_price);
     mark_everything(lock);
     merge_everything();
-    give_back_segments(goal > bytes ? goal - bytes : 0);
+    give_back_quietly(goal > bytes ? goal - bytes : 0);
 }
 
 // Gives back what is free and retries, then waits for what will be free and retries. One thread at a time, so that
@@ -77,7 +77,7 @@ Block *DevicePool::acquire_when_short(Lock &lock, Arena *arena, size_t bytes, Re
         merge_everything();
         // Whole segments go first, so that none has to be split. Below the limit only as much as is needed; a device
         // that is full gets everything.
-        give_back_segments(refusal->over_limit && limit_ >= bytes ? limit_ - bytes : 0);
+        give_back_quietly(refusal->over_limit && limit_ >= bytes ? limit_ - bytes : 0);
         if (Block *block = grow(arena, bytes, Growth::Exact, refusal))
             return block;
         if (Block *block = take_anything(arena, bytes))
@@ -97,6 +97,7 @@ Block *DevicePool::acquire_when_short(Lock &lock, Arena *arena, size_t bytes, Re
 // The device is full: what other pools of it keep without using it is in the way too.
 void DevicePool::trim_other_pools(Lock &lock, bool wait, Refusal *refusal) noexcept
 {
+    QuietScope quiet;
     lock.unlock();
     for (DevicePool *pool = next_pool(device_, nullptr); pool != nullptr; pool = next_pool(device_, pool)) {
         if (pool == this)
@@ -223,20 +224,27 @@ Block *DevicePool::grow(Arena *arena, size_t bytes, Growth growth, Refusal *refu
     return cut(block, arena, bytes);
 }
 
-// Gives segments that are wholly free back to the device until `keep` bytes stay reserved or there are no more.
-void DevicePool::give_back_segments(uint64_t keep) noexcept
+// Gives segments that are wholly free back to the device until `keep` bytes stay reserved or there are no more. What the
+// device refuses to take stays in the pool, as free as it was. Returns the first refusal.
+int DevicePool::give_back_segments(uint64_t keep) noexcept
 {
+    int refusal = ACL_SUCCESS;
     Segment *next = nullptr;
     for (Segment *segment = segments_; segment != nullptr && reserved_ > keep; segment = next) {
         next = segment->next;
         Block *const block = segment->first;
         if (block->state != Block::State::Free || block->bytes != segment->bytes || block->epoch > block->arena->passed)
             continue;
+        if (hazard::on())
+            hazard::segment_goes(segment->pointer); // before somebody else can get it
+        if (const int code = ACY_CALL(aclrtFree, segment->pointer)) {
+            refusal = refusal != ACL_SUCCESS ? refusal : code;
+            if (hazard::on())
+                hazard::segment_came(segment->pointer, segment->bytes);
+            continue;
+        }
         block->arena->store_of(segment->small).remove(block);
         block->arena->free_bytes -= block->bytes;
-        if (hazard::on())
-            hazard::segment_goes(segment->pointer);
-        device_table.aclrtFree(segment->pointer);
         ++device_frees_;
         reserved_ -= segment->bytes;
         if (segment->previous != nullptr)
@@ -248,6 +256,14 @@ void DevicePool::give_back_segments(uint64_t keep) noexcept
         drop_object(block);
         delete segment;
     }
+    return refusal;
+}
+
+// For callers who have somebody else to tell, or another way.
+void DevicePool::give_back_quietly(uint64_t keep) noexcept
+{
+    QuietScope quiet;
+    give_back_segments(keep);
 }
 
 // Marks all streams that have free memory, and learns which of them are through.
@@ -361,20 +377,23 @@ int DevicePool::trim(uint64_t keep, const Deadline &deadline) noexcept
 // With the reclaim mutex held, and the device current.
 int DevicePool::trim_alone(uint64_t keep, const Deadline &deadline) noexcept
 {
-    QuietScope quiet;
     Lock lock(mutex_);
-    poll_pending();
-    mark_everything(lock);
-    merge_everything();
-    give_back_segments(keep);
-    if (reserved_ > keep && reserved_ > in_use_) {
-        const bool passed = wait_for_frees(lock, deadline);
+    {
+        QuietScope quiet;
+        poll_pending();
+        mark_everything(lock);
         merge_everything();
         give_back_segments(keep);
-        if (!passed)
-            return ACL_ERROR_RT_STREAM_SYNC_TIMEOUT; // without a message: the caller asks again
+        if (reserved_ > keep && reserved_ > in_use_) {
+            const bool passed = wait_for_frees(lock, deadline);
+            merge_everything();
+            if (!passed) {
+                give_back_segments(keep);
+                return ACL_ERROR_RT_STREAM_SYNC_TIMEOUT; // without a message: the caller asks again
+            }
+        }
     }
-    return ACL_SUCCESS;
+    return give_back_segments(keep);
 }
 
 void DevicePool::give_back_idle() noexcept
@@ -386,7 +405,7 @@ void DevicePool::give_back_idle() noexcept
     poll_pending();
     mark_everything(lock);
     merge_everything();
-    give_back_segments(0);
+    give_back_quietly(0);
 }
 
 void DevicePool::set_limit(uint64_t bytes) noexcept

@@ -74,7 +74,8 @@ ASCEND_CY_API int ascend_cy_pool_stats(int32_t device, ascend_cy_pool_stats_t *o
  * Cached memory is given back to keep what is reserved below the limit too; only holes between live buffers can take it
  * above, for they are no reason to refuse. */
 ASCEND_CY_API int ascend_cy_pool_set_limit(int32_t device, uint64_t bytes);
-/* Gives cached blocks back to the device until at most `keep` bytes stay reserved or nothing is free. May block. */
+/* Gives cached blocks back to the device until at most `keep` bytes stay reserved or nothing is free. May block. What the
+ * device refuses to take stays in the pool as it was; the code of the first refusal is returned once all else went. */
 ASCEND_CY_API int ascend_cy_pool_trim(int32_t device, uint64_t keep);
 /* The same, waiting no longer than this (-1: no limit): 507046 where work that holds free memory is not finished by then. */
 ASCEND_CY_API int ascend_cy_pool_trim_within(int32_t device, uint64_t keep, int32_t timeout_ms);
@@ -157,7 +158,7 @@ ASCEND_CY_API int ascend_cy_pinned_alloc_within(size_t size, int32_t timeout_ms,
 /* Takes it back; ordered after the work enqueued on streams recorded with ascend_cy_pinned_record_stream. */
 ASCEND_CY_API void ascend_cy_pinned_free(void *pointer);
 ASCEND_CY_API int ascend_cy_pinned_record_stream(void *pointer, ascend_cy_stream_t *stream);
-/* Gives back what is free, and waits for what streams still use. */
+/* Gives back what is free, and waits for what streams still use; refusals as for ascend_cy_pool_trim. */
 ASCEND_CY_API int ascend_cy_pinned_trim(void);
 /* The same, waiting no longer than this (-1: no limit): 507046 where work that uses freed memory is not finished by then. */
 ASCEND_CY_API int ascend_cy_pinned_trim_within(int32_t timeout_ms);

@@ -47,7 +47,7 @@ for level in full 8.1; do
     ${CC:-gcc} -std=gnu11 $common -shared -fvisibility=hidden $([ $level = full ] || echo -DFAKE_ACL_LEVEL=1) \
         "$here/fake_acl.c" -o "$out/$level/lib64/libascendcl.so" -Wl,-soname,libascendcl.so -lpthread
 done
-for name in test_pool test_streams test_launch test_launch_backward test_module test_lifetime test_threads test_reuse; do
+for name in test_pool test_refused_frees test_streams test_launch test_launch_backward test_module test_lifetime test_threads test_reuse; do
     ${CXX:-g++} -std=c++17 $common "$here/$name.cpp" -o "$out/$name" "-L$out/package" -lascend_cy \
         "-Wl,-rpath,$out/package" -ldl -lpthread
 done
@@ -76,6 +76,7 @@ for level in full 8.1; do
     run test_lifetime 0 $fake # leaves things alive on purpose
 done
 run test_pool 1 $fake
+run test_refused_frees 1 $fake
 run test_threads 1 $fake
 for program in test_lifetime test_threads test_reuse; do
     run $program 0 ASCEND_CY_DEVICE=cpu
