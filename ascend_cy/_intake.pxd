@@ -115,7 +115,15 @@ cdef object as_ndarray(object obj, str name)
 # Of the layernorm operators: gamma or beta against the last axes of x, and how many axes those are.
 cdef int check_weight(const Operand *x, const Operand *weight, int normalized_ndim, str name) except -1
 cdef int check_normalized_ndim(object normalized_ndim, object x) except -1
-cdef Stream check_stream(object stream)
+cdef int raise_stream(object stream) except -1
+
+
+cdef inline Stream check_stream(object stream):
+    if stream is not None and not isinstance(stream, Stream):
+        raise_stream(stream)
+    return <Stream>stream
+
+
 # The caller's own memory behind what was taken in, for overlap checks.
 cdef object array_of(object given, object taken)
 cdef object new_host_like(const Operand *operand, object array)

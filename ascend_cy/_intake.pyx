@@ -264,10 +264,8 @@ cdef int check_normalized_ndim(object normalized_ndim, object x) except -1:
     return number
 
 
-cdef Stream check_stream(object stream):
-    if stream is not None and not isinstance(stream, Stream):
-        raise TypeError(f"stream must be a Stream or None, got {type(stream).__name__}")
-    return <Stream>stream
+cdef int raise_stream(object stream) except -1:
+    raise TypeError(f"stream must be a Stream or None, got {type(stream).__name__}")
 
 
 cdef object array_of(object given, object taken):

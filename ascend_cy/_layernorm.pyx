@@ -135,8 +135,15 @@ cdef int check_x(const Operand *x, int normalized_ndim, LayerNorm *job) except -
     return 0
 
 
-cdef int check_eps(object eps, double *value) except -1:
-    if type(eps) is not float and (isinstance(eps, (bool, str, bytes)) or not hasattr(eps, "__float__")):
+cdef inline int check_eps(object eps, double *value) except -1:
+    if type(eps) is float:
+        value[0] = <double>eps
+        return check_finite(value[0])
+    return check_eps_slowly(eps, value)
+
+
+cdef int check_eps_slowly(object eps, double *value) except -1:
+    if (isinstance(eps, (bool, str, bytes)) or not hasattr(eps, "__float__")):
         raise TypeError(f"eps must be a number, got {type(eps).__name__}")
     try:
         value[0] = eps
@@ -151,6 +158,89 @@ cdef inline size_t weight_bytes(const LayerNorm *job, int code) noexcept nogil:
     return job.cols * itemsize_of(code)
 
 
+# ---- calls with nothing to look into ----
+# Small launches cost little more than their checks. So what most calls pass is recognised first, in few instructions; where
+# anything is otherwise, the functions below look closely, and say what is wrong.
+
+cdef inline size_t float_size(int code) noexcept nogil:
+    """Bytes of an element; 0 for what layernorm does not take."""
+    return 4 if code == ACL_FLOAT else 2 if code == ACL_FLOAT16 or code == ACL_BF16 else 0
+
+
+cdef inline bint fits_as_weight(const Operand *weight, const LayerNorm *job, size_t nbytes) noexcept nogil:
+    cdef size_t size = float_size(weight.code)
+    return (size != 0 and weight.rank == 1 and weight.shape[0] == job.cols
+            and not ranges_meet(job.y, nbytes, weight.data, job.cols * size))
+
+
+cdef bint is_plain(const Operand *x, const Operand *gamma, const Operand *beta, const Operand *out, double eps,
+                   LayerNorm *job) noexcept nogil:
+    """Whether contiguous operands make a small call over the last axis; fills `job`. Weights without data are absent."""
+    cdef size_t size = float_size(x.code)
+    cdef size_t nbytes
+    cdef int axis
+    if size == 0 or x.rank == 0 or out.rank != x.rank or out.code != x.code:
+        return False
+    job.rows = 1
+    job.cols = x.shape[x.rank - 1]
+    if out.shape[x.rank - 1] != job.cols:
+        return False
+    for axis in range(x.rank - 1):
+        if out.shape[axis] != x.shape[axis]:
+            return False
+        job.rows *= x.shape[axis]
+    if not 0 < job.rows * job.cols <= FEW_ELEMENTS:
+        return False
+    nbytes = job.rows * job.cols * size
+    job.x = x.data
+    job.y = out.data
+    if job.y != job.x and ranges_meet(job.y, nbytes, job.x, nbytes):
+        return False
+    job.gamma = job.beta = NULL
+    job.gamma_code = job.beta_code = ACL_FLOAT
+    if gamma.data is not NULL:
+        if not fits_as_weight(gamma, job, nbytes):
+            return False
+        job.gamma = gamma.data
+        job.gamma_code = gamma.code
+    if beta.data is not NULL:
+        if not fits_as_weight(beta, job, nbytes):
+            return False
+        job.beta = beta.data
+        job.beta_code = beta.code
+    job.mean = job.rstd = NULL
+    job.code = x.code
+    job.eps = eps
+    return True
+
+
+cdef inline bint is_plain_host(object obj, Operand *operand, int flags) noexcept:
+    """Whether `obj` is an ndarray with these flags, elements and a float type of NumPy's own; fills `operand`."""
+    cdef int num
+    if not cnp.PyArray_CheckExact(obj) or not cnp.PyArray_CHKFLAGS(<cnp.ndarray>obj, flags):
+        return False
+    num = cnp.PyArray_TYPE(<cnp.ndarray>obj)
+    if (num != cnp.NPY_FLOAT32 and num != cnp.NPY_FLOAT16) or not cnp.PyArray_ISNOTSWAPPED(<cnp.ndarray>obj):
+        return False
+    operand.data = cnp.PyArray_DATA(<cnp.ndarray>obj)
+    operand.shape = <const Py_ssize_t *>cnp.PyArray_DIMS(<cnp.ndarray>obj)
+    operand.rank = cnp.PyArray_NDIM(<cnp.ndarray>obj)
+    operand.code = ACL_FLOAT if num == cnp.NPY_FLOAT32 else ACL_FLOAT16
+    return operand.data is not NULL
+
+
+cdef inline bint is_plain_device(object obj, Operand *operand, const void *box) noexcept:
+    """Whether `obj` is an open, contiguous DeviceArray with elements that was made on the stream; fills `operand`."""
+    if (type(obj) is not DeviceArray or (<DeviceArray>obj).buffer is NULL or (<DeviceArray>obj).home is not box
+            or not (<DeviceArray>obj).contiguous):
+        return False
+    operand.data = (<DeviceArray>obj).data
+    operand.shape = (<DeviceArray>obj).dims
+    operand.rank = (<DeviceArray>obj).rank
+    operand.code = (<DeviceArray>obj).code
+    return operand.data is not NULL
+
+
 cdef object layernorm_host(object x, object gamma, object beta, double eps, int normalized_ndim, object out,
                            bint return_stats, void *stream):
     cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>stream
@@ -158,11 +248,22 @@ cdef object layernorm_host(object x, object gamma, object beta, double eps, int 
     cdef LayerNorm job
     cdef object target, mean, rstd
     cdef object out_array = None
-    cdef object source = take_host(x, "x", "x", &x_operand)
+    cdef object source = None
     cdef object scale = None
     cdef object shift = None
     cdef size_t nbytes
     cdef bint unified, few
+    gamma_operand.data = beta_operand.data = NULL
+    if (normalized_ndim == 1 and not return_stats and is_plain_host(out, &out_operand, cnp.NPY_ARRAY_CARRAY)
+            and is_plain_host(x, &x_operand, cnp.NPY_ARRAY_CARRAY_RO)
+            and (gamma is None or is_plain_host(gamma, &gamma_operand, cnp.NPY_ARRAY_CARRAY_RO))
+            and (beta is None or is_plain_host(beta, &beta_operand, cnp.NPY_ARRAY_CARRAY_RO))
+            and is_plain(&x_operand, &gamma_operand, &beta_operand, &out_operand, eps, &job)
+            and ascend_cy_device_info().unified):
+        check(launch_layernorm(&job, box))
+        settle_host_call(box, True, x, gamma, beta, out, None, None)
+        return out
+    source = take_host(x, "x", "x", &x_operand)
     check_x(&x_operand, normalized_ndim, &job)
     job.eps = eps
     job.gamma = job.beta = NULL
@@ -237,6 +338,21 @@ cdef object layernorm_device_arrays(object x, object gamma, object beta, double 
     cdef size_t nbytes
     cdef int code
     buffers[0] = buffers[1] = buffers[2] = buffers[3] = NULL
+    gamma_operand.data = beta_operand.data = NULL
+    if (normalized_ndim == 1 and not return_stats and is_plain_device(out, &out_operand, box)
+            and not (<DeviceArray>out).readonly and is_plain_device(x, &x_operand, box)
+            and (gamma is None or is_plain_device(gamma, &gamma_operand, box))
+            and (beta is None or is_plain_device(beta, &beta_operand, box))
+            and is_plain(&x_operand, &gamma_operand, &beta_operand, &out_operand, eps, &job)
+            and ascend_cy_device_info().unified):
+        buffers[0] = <ascend_cy_buffer_t *>(<DeviceArray>x).buffer
+        if gamma is not None:
+            buffers[1] = <ascend_cy_buffer_t *>(<DeviceArray>gamma).buffer
+        if beta is not None:
+            buffers[2] = <ascend_cy_buffer_t *>(<DeviceArray>beta).buffer
+        buffers[3] = <ascend_cy_buffer_t *>(<DeviceArray>out).buffer
+        check(launch_ordered(&job, buffers, box))
+        return out
     # Everything is checked on what was passed before anything is enqueued, copies of strided inputs included.
     describe_device(x, "x", "x", &x_operand, box)
     check_x(&x_operand, normalized_ndim, &job)

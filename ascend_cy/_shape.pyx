@@ -8,6 +8,8 @@ import numpy as np
 
 cdef extern from "Python.h":
     const Py_ssize_t PY_SSIZE_T_MAX
+    Py_ssize_t as_ssize_t "PyLong_AsSsize_t"(object) noexcept  # -1 where it does not fit, with an exception set
+    void PyErr_Clear() noexcept
 
 
 cdef Py_ssize_t count_elements(int rank, const Py_ssize_t *shape) noexcept nogil:
@@ -23,16 +25,15 @@ cdef Py_ssize_t checked_nbytes(int rank, const Py_ssize_t *shape, int itemsize) 
     cdef Py_ssize_t total = itemsize
     cdef bint empty = False
     cdef int axis
+    # A side of 0 makes the array empty, but the others must still have strides that fit.
     for axis in range(rank):
         if shape[axis] < 0:
             raise ValueError(f"shape must not hold negative sides, got {shape[axis]}")
         if shape[axis] == 0:
             empty = True
-    # A side of 0 makes the array empty, but the others must still have strides that fit.
-    for axis in range(rank):
-        if shape[axis] == 0:
             continue
-        if total > PY_SSIZE_T_MAX // shape[axis]:
+        # (Two numbers of 31 bits fit without a division.)
+        if (total | shape[axis]) >> 31 != 0 and total > PY_SSIZE_T_MAX // shape[axis]:
             sides = tuple([shape[i] for i in range(rank)])
             raise ValueError(f"shape {sides} with {itemsize} bytes an element is larger than memory addresses can be")
         total *= shape[axis]
@@ -125,7 +126,17 @@ cdef int parse_shape(object shape, Py_ssize_t *dims) except -1:
     return rank
 
 
-cdef Py_ssize_t parse_side(object side) except -1:
+cdef inline Py_ssize_t parse_side(object side) except -1:
+    cdef Py_ssize_t number
+    if type(side) is int:
+        number = as_ssize_t(side)
+        if number >= 0:
+            return number
+        PyErr_Clear()
+    return parse_side_slowly(side)
+
+
+cdef Py_ssize_t parse_side_slowly(object side) except -1:
     cdef Py_ssize_t number
     if type(side) is not int:
         side = as_integer(side, "shape", "an integer or a sequence of integers")

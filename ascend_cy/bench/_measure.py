@@ -19,6 +19,11 @@ from typing import Any, NamedTuple
 
 Loop = Callable[[int], float]
 
+# Until the threads of the case before are asleep and leave the CPUs to the next: those of OpenMP spin for some 6 ms after
+# their work, those of OpenBLAS for 2**26 cycles.
+SETTLE = 10e-3
+SETTLE_BLAS = 30e-3
+
 
 class Case(NamedTuple):
     """One way to do a piece of work; ``loop(n)`` does it n times and returns seconds."""

@@ -9,7 +9,7 @@ import numpy as np
 import ascend_cy
 from ascend_cy.bench import _peers
 from ascend_cy.bench._limits import copy_case, touched
-from ascend_cy.bench._measure import Plan, case, keep_freed_memory
+from ascend_cy.bench._measure import SETTLE, Plan, case, keep_freed_memory
 from ascend_cy.bench._native import Missing
 from ascend_cy.bench._peers import LayerNormWork
 from ascend_cy.bench._table import Table
@@ -113,8 +113,8 @@ def plan_for(nbytes: int, quick: bool) -> Plan:
     if quick:
         return Plan(sample=2e-4, repeats=5, least=3, budget=0.5, settle=5e-4)
     if nbytes > 1 << 20:
-        return Plan(sample=1e-3, repeats=25, least=9, budget=3.0, settle=3e-3)
-    return Plan(sample=1e-3, repeats=60, least=9, budget=2.5, settle=3e-3)
+        return Plan(sample=1e-3, repeats=25, least=9, budget=4.0, settle=SETTLE)
+    return Plan(sample=1e-3, repeats=60, least=9, budget=3.0, settle=SETTLE)
 
 
 def run(quick: bool, threads: int) -> Table:

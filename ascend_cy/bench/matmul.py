@@ -9,7 +9,7 @@ import numpy as np
 
 import ascend_cy
 from ascend_cy.bench._limits import touched
-from ascend_cy.bench._measure import Plan, case, keep_freed_memory
+from ascend_cy.bench._measure import SETTLE_BLAS, Plan, case, keep_freed_memory
 from ascend_cy.bench._native import Missing
 from ascend_cy.bench._peers import as_torch, imported
 from ascend_cy.bench._table import Table
@@ -69,7 +69,7 @@ def add_size(table: Table, n: int, dtype: str, quick: bool, threads: int) -> Non
     for each in [each for each in cases if each.name in slow]:
         cases.remove(each)
         table.skip(f"{each.name} {n} {dtype}", f"took {slow[each.name]:.1f} s for the size before")
-    plan = Plan(repeats=25, budget=4.0, settle=3e-3)
+    plan = Plan(repeats=25, budget=5.0, settle=SETTLE_BLAS)
     if quick:
         plan = Plan(sample=2e-4, repeats=5, least=3, budget=0.5, settle=5e-4)
     work = {"size": n, "dtype": dtype, "flops": 2 * n**3}

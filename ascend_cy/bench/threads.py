@@ -10,7 +10,7 @@ from typing import Any
 import ascend_cy
 from ascend_cy.bench import _native
 from ascend_cy.bench._limits import copy_case
-from ascend_cy.bench._measure import Case, Plan, case, keep_freed_memory
+from ascend_cy.bench._measure import SETTLE, Case, Plan, case, keep_freed_memory
 from ascend_cy.bench._native import Missing
 from ascend_cy.bench._peers import imported, torch_cases
 from ascend_cy.bench._table import Table
@@ -38,7 +38,7 @@ def run(quick: bool, threads: int) -> Table:
         notes=["gain: how much quicker than the same with one thread"],
     )
     shape = (512, 1024) if quick else (8192, 1024)
-    plan = Plan(sample=2e-4, repeats=5, least=3, budget=0.5, settle=5e-4) if quick else Plan(repeats=25, settle=3e-3)
+    plan = Plan(sample=2e-4, repeats=5, least=3, budget=0.5, settle=5e-4) if quick else Plan(repeats=25, settle=SETTLE)
     counts = sorted({1, threads, *(2**i for i in range(1, 12) if 2**i < threads)})
     try:
         alone: float | None = None

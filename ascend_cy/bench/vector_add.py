@@ -8,7 +8,7 @@ import numpy as np
 
 import ascend_cy
 from ascend_cy.bench._limits import add_case, copy_case, touched
-from ascend_cy.bench._measure import Plan, case, keep_freed_memory
+from ascend_cy.bench._measure import SETTLE, Plan, case, keep_freed_memory
 from ascend_cy.bench._native import Missing
 from ascend_cy.bench._peers import as_torch, imported
 from ascend_cy.bench._table import Table
@@ -59,7 +59,7 @@ def run(quick: bool, threads: int) -> Table:
             cases.append(case("jax", "f(a, b).block_until_ready()", f=jax.jit(jax.numpy.add), **pair))
         except Missing as reason:
             table.skip("jax", reason)
-        plan = Plan(repeats=40, budget=5.0, settle=2e-3)
+        plan = Plan(repeats=40, budget=5.0, settle=SETTLE)
         if quick:
             plan = Plan(sample=2e-4, repeats=5, least=3, budget=0.5, settle=5e-4)
         reach = {"to_limit": 1.1, "to_peer": 1.0} if n >= 1 << 26 else {"to_peer": 1.0}

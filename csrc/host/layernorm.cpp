@@ -119,10 +119,10 @@ int ascend_cy_layernorm(const void *x, const void *gamma, const void *beta, void
     ByteRange x_range, y_range, gamma_range, beta_range, mean_range, rstd_range;
     if (__builtin_mul_overflow(rows, cols, &elements) || !byte_range(x, elements, size, &x_range) ||
         !byte_range(y, elements, size, &y_range) ||
-        !byte_range(gamma, gamma != nullptr ? cols : 0, item_size(gamma_dtype), &gamma_range) ||
-        !byte_range(beta, beta != nullptr ? cols : 0, item_size(beta_dtype), &beta_range) ||
-        !byte_range(mean, mean != nullptr ? rows : 0, sizeof(float), &mean_range) ||
-        !byte_range(rstd, rstd != nullptr ? rows : 0, sizeof(float), &rstd_range))
+        (gamma != nullptr && !byte_range(gamma, cols, item_size(gamma_dtype), &gamma_range)) ||
+        (beta != nullptr && !byte_range(beta, cols, item_size(beta_dtype), &beta_range)) ||
+        (mean != nullptr && !byte_range(mean, rows, sizeof(float), &mean_range)) ||
+        (rstd != nullptr && !byte_range(rstd, rows, sizeof(float), &rstd_range)))
         return fail(ACL_ERROR_INVALID_PARAM, "", "layernorm: the shape (%lld, %lld) is larger than any memory",
                     static_cast<long long>(rows), static_cast<long long>(cols));
     if (x != y && y_range.meets(x_range))

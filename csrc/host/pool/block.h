@@ -37,9 +37,7 @@ struct ascend_cy_buffer {
 
     std::atomic<uint32_t> references{0};
     State state = State::Idle;
-    static constexpr uint8_t foreign = 1; // wraps memory that is not the pool's
-    static constexpr uint8_t watched = 2; // hazard mode follows it
-    uint8_t special = 0;
+    uint8_t special = 0; // SpecialBlock
     void *pointer = nullptr;
     size_t size = 0;            // as asked for
     size_t bytes = 0;           // as allocated; 0: no memory of the pool
@@ -64,6 +62,10 @@ struct ascend_cy_buffer {
 namespace ascend_cy {
 
 using Block = ascend_cy_buffer;
+
+// What giving back a block takes, beyond its memory. (Not in the struct, where `block->block_is_foreign` would be a constant.)
+constexpr uint8_t block_is_foreign = 1; // wraps memory that is not the pool's
+constexpr uint8_t block_is_watched = 2; // hazard mode follows it
 
 // Says that work on a stream uses a block.
 struct Use {

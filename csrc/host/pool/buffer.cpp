@@ -84,7 +84,7 @@ void ascend_cy_buffer_retain(ascend_cy_buffer_t *buffer)
 
 int ascend_cy_buffer_is_shared(const ascend_cy_buffer_t *buffer)
 {
-    return __atomic_load_n(&buffer->uses, __ATOMIC_ACQUIRE) != nullptr || buffer->foreign;
+    return __atomic_load_n(&buffer->uses, __ATOMIC_ACQUIRE) != nullptr || buffer->special != 0;
 }
 
 void ascend_cy_buffer_release(ascend_cy_buffer_t *buffer)

@@ -120,7 +120,7 @@ int DevicePool::create_slowly(size_t size, size_t bytes, Stream *stream, const D
     start_use(block, size, stream);
     lock.unlock();
     if (hazard::on()) {
-        block->special = Block::watched;
+        block->special = block_is_watched;
         hazard::block_used(block);
     }
     retain_stream(stream);
@@ -140,7 +140,7 @@ int DevicePool::wrap(void *pointer, size_t size, Stream *stream, void (*on_relea
     Block *const object = new_object();
     if (object == nullptr)
         return fail(ACL_ERROR_BAD_ALLOC, "", "out of host memory");
-    object->special = Block::foreign;
+    object->special = block_is_foreign;
     object->pointer = pointer;
     object->on_release = on_release;
     object->context = context;
@@ -179,7 +179,7 @@ void DevicePool::release(Block *block) noexcept
 void DevicePool::release_slowly(Block *block) noexcept
 {
     Stream *const stream = block->stream;
-    if ((block->special & Block::foreign) != 0) {
+    if ((block->special & block_is_foreign) != 0) {
         Use *uses = block->uses;
         block->uses = nullptr;
         void (*const on_release)(void *) = block->on_release;
@@ -199,7 +199,7 @@ void DevicePool::release_slowly(Block *block) noexcept
         release_stream_without_waiting(stream);
         return;
     }
-    const bool watched = (block->special & Block::watched) != 0;
+    const bool watched = (block->special & block_is_watched) != 0;
     if (__builtin_expect(watched, 0)) {
         hazard::block_freed(block);
         block->special = 0;

@@ -39,7 +39,8 @@ ASCEND_CY_API int ascend_cy_buffer_wrap(void *pointer, size_t size, ascend_cy_st
 ASCEND_CY_API void ascend_cy_buffer_retain(ascend_cy_buffer_t *buffer);
 /* Never raises. Never waits for queued work, but for a shared buffer where the device has no event left. NULL is allowed. */
 ASCEND_CY_API void ascend_cy_buffer_release(ascend_cy_buffer_t *buffer);
-/* Whether other streams were recorded, or the memory is foreign: then giving back the last reference enqueues something. */
+/* Whether other streams were recorded, the memory is foreign, or hazard mode follows it: then giving back the last reference
+ * does more than to put the memory aside, and may block. */
 ASCEND_CY_API int ascend_cy_buffer_is_shared(const ascend_cy_buffer_t *buffer);
 ASCEND_CY_API void *ascend_cy_buffer_pointer(const ascend_cy_buffer_t *buffer);
 ASCEND_CY_API size_t ascend_cy_buffer_size(const ascend_cy_buffer_t *buffer);

@@ -174,6 +174,17 @@ TEST(reuse_after_a_mark_does_not_reach_later_frees)
     expect_nothing_left();
 }
 
+TEST(foreign_memory_is_shared)
+{
+    Stream *a = make_stream();
+    Buffer *foreign = nullptr;
+    OK(ascend_cy_buffer_wrap(&a, sizeof a, a, nullptr, nullptr, &foreign));
+    CHECK(ascend_cy_buffer_is_shared(foreign));
+    ascend_cy_buffer_release(foreign);
+    ascend_cy_stream_release(a);
+    expect_nothing_left();
+}
+
 TEST(recorded_streams_are_waited_for)
 {
     Stream *a = make_stream();
@@ -182,8 +193,10 @@ TEST(recorded_streams_are_waited_for)
     Buffer *buffer = make(4 * MiB, a);
     void *const pointer = ascend_cy_buffer_pointer(buffer);
     OK(ascend_cy_buffer_record_stream(buffer, a)); // its own: nothing to do
+    CHECK(!ascend_cy_buffer_is_shared(buffer));
     hold(b, true);
     OK(ascend_cy_buffer_record_stream(buffer, b));
+    CHECK(ascend_cy_buffer_is_shared(buffer));
     OK(ascend_cy_buffer_record_stream(buffer, b));
     ascend_cy_buffer_release(buffer);
     auto now = stats();
