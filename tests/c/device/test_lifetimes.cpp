@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Objects of every kind are destroyed and made as fast as possible, while other threads call with handles that were valid
  * a moment ago: the destruction falls into the middle of calls. Each call does its work or answers with a documented code;
- * nothing that is made next is touched, and nothing is lost. For the thread and address sanitizers above all. */
+ * nothing that is made next is touched, and nothing is lost. For the thread and address sanitizers above all.
+ *   test_lifetimes [rounds] [no_membarrier]
+ * The second word: as where the system has no such call (no_membarrier.h). */
 #include <sched.h>
 
 #include <atomic>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "ascend_cy/ascendcl_cpu.h"
+#include "no_membarrier.h"
 
 extern "C" {
 #include "check.h"
@@ -385,6 +388,7 @@ static void binaries()
 int main(int argc, char **argv)
 {
     if (argc > 1) rounds = atoi(argv[1]);
+    if (argc > 2 && !membarrier_as_asked(argv[2])) return NOT_RUN;
     OK(aclInit(nullptr));
     OK(aclrtSetDevice(0));
     OK(aclrtBinaryLoadFromFile(kernel_path("cpu"), nullptr, &binary));
