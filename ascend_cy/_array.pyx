@@ -18,6 +18,8 @@ from ascend_cy._stream cimport Stream, drop_passed, keep_until_passed, stream_bo
 from ascend_cy._transfer cimport copy_strided, fill_elements, is_pinned
 
 import copy
+import numbers
+import operator
 import sys
 import threading
 
@@ -764,8 +766,8 @@ cdef class DeviceArray:
         Parameters
         ----------
         value : number
-            Python's, NumPy's or an array without axes. For an integer dtype its fraction is cut off, and it must lie in
-            the range of the dtype.
+            Python's, NumPy's or an array without axes. For an integer dtype it must be a whole number (2.0 is one) in the
+            range of the dtype.
         stream : Stream, optional
             The thread's current stream by default.
 
@@ -972,6 +974,21 @@ cdef object only_element(DeviceArray array, str what):
     return array.to_numpy().reshape(())[()]
 
 
+cdef object whole_number(object value, int code, str name):
+    """`value` for an integer dtype: nothing is cut off silently."""
+    try:
+        return operator.index(value)
+    except TypeError:  # no integer by its type, but perhaps by its value
+        pass
+    try:
+        number = int(value)
+    except (ValueError, OverflowError) as error:
+        raise type(error)(f"{name} must be finite for dtype {name_of(code)}, got {value!r}") from None
+    if number != (value if isinstance(value, numbers.Number) else float(value)):
+        raise ValueError(f"{name} must be a whole number for dtype {name_of(code)}, got {value!r}")
+    return number
+
+
 cdef object element_of(object value, int code, str name):
     descr = dtype_of(code)
     if isinstance(value, np.ndarray):
@@ -988,10 +1005,7 @@ cdef object element_of(object value, int code, str name):
     element = np.empty(1, descr)
     if descr.kind in "iu":
         limits = np.iinfo(descr)
-        try:
-            number = int(value)
-        except (ValueError, OverflowError) as error:
-            raise type(error)(f"{name} must be finite for dtype {name_of(code)}, got {value!r}") from None
+        number = whole_number(value, code, name)
         if not limits.min <= number <= limits.max:
             raise OverflowError(f"{name} must be between {limits.min} and {limits.max} for dtype {name_of(code)}, "
                                 f"got {number}")

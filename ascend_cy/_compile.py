@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,9 @@ COMPILER_VARIABLES = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "GCC_EXEC
 NAMES_A_PLACE = re.compile(r"-[ILB]|-i(?:nclude|system|quote|dirafter|macros)|@|--sysroot|[^-]")
 OF_THIS_CPU = re.compile(r"-m(?:arch|cpu|tune)=native")
 
+# One line of it; names of files end in a suffix.
+LOOKS_LIKE_CODE = re.compile(r"[{(;].*(?<!\.\w)(?<!\.\w\w)(?<!\.\w\w\w)$")
+
 #: What messages call source code that is in no file.
 NO_FILE = "<source>"
 
@@ -48,11 +51,12 @@ def compile(source, *, target=None, options=(), include_dirs=(), name=None, vers
     Parameters
     ----------
     source : path or str
-        A file, or source code (a string with a line break in it). Ascend C; or, for ``target="cpu"``, C++ that
-        defines an ``ascend_kernel_table`` as ``ascend_cy/kernel_abi.h`` says.
+        A file, or source code: a string with a line break in it, or one line that no file is called and that has one of
+        ``{``, ``(`` and ``;`` in it. Ascend C; or, for ``target="cpu"``, C++ that defines an ``ascend_kernel_table`` as
+        ``ascend_cy/kernel_abi.h`` says.
     target : {"sim", "cpu", "ascend910b", "ascend910_93"}, optional
         By default what the thread's current device runs: on an NPU its family; on the embedded device ``"sim"`` where the
-        source has ``__global__`` functions, else ``"cpu"``.
+        source has ``__global__`` functions or includes ``kernel_operator.h``, else ``"cpu"``. A reload keeps to ``"sim"``.
     options : sequence of str, optional
         More options for the compiler.
     include_dirs : sequence of path, optional
@@ -90,6 +94,8 @@ def compile(source, *, target=None, options=(), include_dirs=(), name=None, vers
     request = Request.checked(target, options, include_dirs, compiler)
     check_names(name, version)  # before the compiler takes its time
     content, path, signatures = request.build(source)
+    if signatures:  # of Ascend C: what is loaded in its place is, too
+        request = replace(request, ascend_c=True)
     if target in _npu_build.FAMILIES and device_info()["kind"] != "npu":
         raise ValueError(f"target must be 'sim' or 'cpu' where no NPU is in use, got {target!r}; the source does compile for it")
     return make_module(content, path, name or (None if path else "source"), version, None, signatures, request.build)
@@ -103,6 +109,8 @@ class Request:
     options: tuple[str, ...]
     include_dirs: tuple[str, ...]
     compiler: tuple[str, ...]
+    #: Whether the source is known to be Ascend C; else the target says, or the source itself.
+    ascend_c: bool = False
 
     @classmethod
     def checked(cls, target: Any, options: Any, include_dirs: Any, compiler: Any) -> Request:
@@ -126,7 +134,7 @@ class Request:
     def build(self, source: Any) -> tuple[bytes, str | None, dict[str, list[str]]]:
         """(content, path, signatures) of a source."""
         text, path = read_source(source)
-        return Build(self, text, path, self.target or default_target(text)).run()
+        return Build(self, text, path, self.target or default_target(text, path, self.ascend_c)).run()
 
 
 def sequence_of(values: Any, kind: Any, need: str) -> tuple[Any, ...]:
@@ -145,11 +153,17 @@ def read_source(source: Any) -> tuple[str, str | None]:
         return source, None
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"source must be a path or a string of source code, got {type(source).__name__}")
+    if isinstance(source, str) and LOOKS_LIKE_CODE.search(source) and not os.path.exists(source):
+        return source, None
     path = os.path.abspath(os.fsdecode(source))
-    return Path(path).read_text(errors="surrogateescape"), path
+    try:
+        return Path(path).read_text(errors="surrogateescape"), path
+    except FileNotFoundError as error:
+        advice = "; a string is source code where it has a line break, or one of { ( ; in it"
+        raise FileNotFoundError(error.errno, f"{error.strerror}{advice}", path) from None
 
 
-def default_target(text: str) -> str:
+def default_target(text: str, path: str | None, ascend_c: bool) -> str:
     """What the thread's current device runs."""
     kind = device_info()["kind"]
     if kind == "npu":
@@ -158,7 +172,13 @@ def default_target(text: str) -> str:
             if re.match(family + r"\d", soc):  # plain Ascend910B is of an older family
                 return family
         raise CompileError(f"kernels are compiled for {', '.join(_npu_build.FAMILIES)}; not for this device's {soc}")
-    return "sim" if re.search(r"\b__global__\b", _kernel_entries.strip_comments(text)) else "cpu"
+    code = _kernel_entries.strip_comments(text)
+    if ascend_c or re.search(r"\b__global__\b|#\s*include\s*[<\"]kernel_operator\.h\b", code):
+        return "sim"
+    if not re.search(r"\bascend_kernel_table\b|#\s*include\b", code):  # what is included may have it
+        raise CompileError(f"{path or NO_FILE}: no kernel found: neither a __global__ function (Ascend C) nor an "
+                           "ascend_kernel_table (C++ for the target cpu)")
+    return "cpu"
 
 
 @dataclass(frozen=True)
@@ -308,7 +328,9 @@ class Build:
         result = run_compiler(command, work)
         if result.returncode != 0:
             log = self.shown(result.stderr or result.stdout, str(work))
-            raise CompileError(f"{self.path or NO_FILE} does not compile for {self.target}:\n{log}", log, command)
+            # Nobody may have asked for that target.
+            why = ", as C++ without a __global__ function" if self.target == "cpu" and self.request.target is None else ""
+            raise CompileError(f"{self.path or NO_FILE} does not compile for {self.target}{why}:\n{log}", log, command)
 
     def shown(self, log: str, work: str) -> str:
         """The compiler's words, without the names of temporary files."""

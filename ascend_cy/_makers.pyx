@@ -213,7 +213,7 @@ def asarray(obj, dtype=None, *, Stream stream=None):
     obj : DeviceArray, numpy.ndarray, buffer, or anything ``numpy.asarray`` takes
         Any strides and byte order.
     dtype : data type, optional
-        What to convert to (on the host); the dtype of ``obj`` by default.
+        What to convert to, on the host and as NumPy's ``astype`` does; the dtype of ``obj`` by default.
     stream : Stream, optional
         The thread's current stream by default.
 

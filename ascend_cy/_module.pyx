@@ -12,6 +12,7 @@ from ascend_cy._intake cimport check_stream, hold, is_array_like, release_held
 from ascend_cy._status cimport check, check_signals, text
 from ascend_cy._stream cimport Stream, keep_until_passed, stream_box, wrap_stream
 
+import difflib
 import hashlib
 import math
 import os
@@ -223,7 +224,8 @@ cdef class Module:
         AclError
             If the binary has no such kernel.
         TypeError, ValueError
-            For a signature that cannot be, is missing, or is not that of the binary (where the binary tells it).
+            For a signature that cannot be, is missing, or is not that of the binary (where the binary tells it); for a
+            name that the source does not have, where no signature is given.
         """
         cdef Kernel kernel
         cdef _Image image
@@ -235,8 +237,7 @@ cdef class Module:
             if signature is None:
                 declarations = signatures.get(name)
                 if declarations is None:
-                    known = f"; it has {', '.join(signatures)}" if signatures else ""
-                    raise ValueError(f"signature must be given for kernel {name!r}: the module does not know it{known}")
+                    raise_unknown(self.called, name, list(signatures))
                 parameters = _signature.from_source(declarations, told_layout(image.find(name)))
             else:
                 parameters = _signature.parse(signature, layout)
@@ -367,6 +368,15 @@ cdef Module new_module(_Image image, str name, dict signatures, object made_by):
     module.kernels_made = {}
     module.lock = threading.Lock()
     return module
+
+
+cdef int raise_unknown(str module, str name, list known) except -1:
+    """A kernel was asked for without a signature, and the source is not known to have it."""
+    if not known:
+        raise ValueError(f"signature must be given for kernel {name!r}: the source of the module {module} is not known")
+    close = difflib.get_close_matches(name, known, 1)
+    meant = f"did you mean {close[0]!r}? It" if close else "it"
+    raise ValueError(f"name must be a kernel of the module {module}, got {name!r}; {meant} has {', '.join(known)}")
 
 
 cdef int check_text(object value, str label) except -1:
@@ -715,10 +725,10 @@ cdef class Kernel:
             launch.blocks, launch.stream = key, None
         return launch
 
-    def __call__(self, *args):
+    def __call__(self, *args, **unknown):
         raise TypeError(f"the number of blocks is missing: {self.called}[blocks](…) or {self.called}[blocks, stream](…)")
 
-    def launch(self, *args, blocks, stream=None):
+    def launch(self, *args, blocks, stream=None, **unknown):
         """Enqueue the kernel; returns before it has run.
 
         Parameters
@@ -731,6 +741,8 @@ cdef class Kernel:
             1 to 65535.
         stream : Stream, optional
             The thread's current stream by default.
+        **unknown : object
+            Refused: the kernel's own arguments go by position.
 
         Raises
         ------
@@ -745,6 +757,8 @@ cdef class Kernel:
         and live until the launch has passed, as do tensors. Whether the kernel stays within an array is the kernel's care;
         ``sim`` checks it.
         """
+        if unknown:
+            raise_keyword(self, unknown)
         return launch_kernel(self, blocks, stream, args)
 
     def __reduce__(self):
@@ -770,8 +784,16 @@ cdef class _Launch:
     cdef object blocks
     cdef object stream
 
-    def __call__(self, *args):
+    def __call__(self, *args, **unknown):
+        if unknown:
+            raise_keyword(self.kernel, unknown)
         return launch_kernel(self.kernel, self.blocks, self.stream, args)
+
+
+cdef int raise_keyword(Kernel kernel, dict unknown) except -1:
+    name = next(iter(unknown))
+    raise TypeError(f"{kernel.called} takes its arguments by position ({kernel.signature}), got the keyword {name!r}; "
+                    "the number of blocks and the stream are keywords of launch() only")
 
 
 cdef object launch_kernel(Kernel kernel, object blocks, object stream, tuple args):

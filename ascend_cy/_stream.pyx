@@ -736,12 +736,18 @@ cdef class Event:
 
         Raises
         ------
+        ValueError
+            If one was never recorded.
         AclError
-            If one was not recorded, has not finished, or was made without timing; the message says which.
+            If one has not finished, or was made without timing; the message says which.
         """
         cdef void *box = event_box(self)
         cdef void *that = event_box(end)
         cdef float ms = 0
+        if not ascend_cy_event_recorded(<ascend_cy_event_t *>box):
+            raise ValueError("the start event was not recorded: call its record() before the work")
+        if not ascend_cy_event_recorded(<ascend_cy_event_t *>that):
+            raise ValueError("the end event was not recorded: call its record() behind the work")
         check(ascend_cy_event_elapsed_ms(<ascend_cy_event_t *>box, <ascend_cy_event_t *>that, &ms))
         return ms
 

@@ -102,7 +102,10 @@ def test_fill_of_a_view_touches_nothing_else(dtype):
     ("float32", np.complex64(1), TypeError), ("int32", np.datetime64(5, "s"), TypeError), ("bool", None, TypeError),
     ("float32", np.zeros(1, "f4"), TypeError), ("uint8", 300, OverflowError), ("uint8", np.int64(300), OverflowError),
     ("uint8", -1, OverflowError), ("int8", np.float32(-129), OverflowError), ("int64", 2**63, OverflowError),
-    ("uint16", np.array(70000), OverflowError), ("float32", 10**400, OverflowError),
+    ("uint16", np.array(70000), OverflowError), ("float32", 10**400, OverflowError), ("uint8", np.int64(300), OverflowError),
+    ("uint8", np.float64(300.5), ValueError), ("int32", 1.5, ValueError), ("int8", -2.5, ValueError),
+    ("int64", np.float16(0.5), ValueError), ("int32", decimal.Decimal("7.9"), ValueError),
+    ("int32", fractions.Fraction(1, 3), ValueError), ("uint64", np.array(2.75), ValueError),
 ])
 def test_fill_refuses_what_does_not_fit(dtype_, value, kind):
     device = ascend_cy.zeros(4, dtype_)
@@ -117,14 +120,40 @@ def test_fill_refuses_what_does_not_fit(dtype_, value, kind):
     assert device.to_numpy().tolist() == [0] * 4
 
 
+class Whole:
+    """A number that knows little of numbers."""
+
+    def __float__(self):
+        return 3.0
+
+    def __int__(self):
+        return 3
+
+
 @pytest.mark.parametrize(("dtype_", "value", "result"), [
-    ("uint8", 255, 255), ("uint8", np.float64(2.75), 2), ("int8", -2.5, -2), ("uint64", 2**64 - 1, 2**64 - 1),
+    ("uint8", 255, 255), ("uint8", np.float64(2), 2), ("int8", -2.0, -2), ("uint64", 2**64 - 1, 2**64 - 1),
     ("int64", np.int64(-2**63), -2**63), ("bool", 3, True), ("bool", 0.0, False), ("float32", np.array(2.5), 2.5),
     ("float16", True, 1.0), ("int16", np.bool_(True), 1), ("float32", fractions.Fraction(1, 4), 0.25),
-    ("int32", decimal.Decimal("7.9"), 7),
+    ("int32", decimal.Decimal("7.0"), 7), ("int64", fractions.Fraction(2**60), 2**60), ("int64", Whole(), 3),
 ])
 def test_fill_takes_every_number(dtype_, value, result):
     assert ascend_cy.full(3, value, dtype_).to_numpy().tolist() == [result] * 3
+
+
+def test_items_refuse_what_does_not_fit():
+    device = ascend_cy.zeros(4, "int32")
+    for value in (1.5, np.float32(1.5), np.array(1.5)):
+        with pytest.raises(ValueError, match=r"value must be a whole number for dtype int32, got .*1\.5"):
+            device[1:] = value
+    device[1:] = 2.0
+    assert device.to_numpy().tolist() == [0, 2, 2, 2]
+
+
+def test_arrays_are_compared_as_objects():
+    """Documented: there is no comparison of elements."""
+    x = ascend_cy.zeros(3)
+    assert (x == x) is True and (x == ascend_cy.zeros(3)) is False and (x != x[:]) is True
+    assert len({x, x, x[:]}) == 2
 
 
 def test_empty_like():

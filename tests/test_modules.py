@@ -233,9 +233,11 @@ def test_bad_signatures(arguments, signature, text):
 
 
 def test_other_mistakes(arguments, tmp_path):
-    with pytest.raises(ValueError, match="signature must be given for kernel 'nope'.*it has scalars, with_tiling"):
+    with pytest.raises(ValueError, match="a kernel of the module source, got 'nope'; it has scalars, with_tiling"):
         arguments.kernel("nope")
-    with pytest.raises(ascend_cy.AclError, match='no kernel "nope"'):
+    with pytest.raises(ValueError, match="got 'scalar'; did you mean 'scalars'[?] It has scalars, with_tiling"):
+        arguments.kernel("scalar")
+    with pytest.raises(ascend_cy.AclError, match='no kernel "nope"; it has scalars, with_tiling'):
         arguments.kernel("nope", "ptr")
     with pytest.raises(ValueError, match="layout must be 'compiler' or 'slots'"):
         arguments.kernel("scalars", "ptr", layout="packed")
@@ -258,7 +260,55 @@ def test_other_mistakes(arguments, tmp_path):
         arguments.kernel("set_first<float>")[1](closed, 1)
 
 
+def test_launches_take_no_keywords():
+    x = ascend_cy.zeros(1)
+    with ascend_cy.compile(ONE_LINE) as module:
+        kernel = module.kernel("put")
+        wrong = [lambda: kernel[1](x, value=2), lambda: kernel[1](x=x, value=2), lambda: kernel.launch(x, blocks=1, value=2),
+                 lambda: kernel.launch(x, 2, blocks=1, steam=None), lambda: kernel[1](x, 2, blocks=1)]
+        for call, name in zip(wrong, ["value", "x", "value", "steam", "blocks"], strict=True):
+            with pytest.raises(TypeError, match=rf"put takes its arguments by position \(ptr x, f32 value\), got the keyword '{name}'"):
+                call()
+        with pytest.raises(TypeError, match="the number of blocks is missing"):
+            kernel(x, 2, blocks=1)
+        assert x.to_numpy()[0] == 0
+
+
 # ---- compiling ----
+
+ONE_LINE = '''#include "kernel_operator.h"
+extern "C" __global__ __aicore__ void put(GM_ADDR x, float value) { ((__gm__ float *)x)[0] = value; }
+'''
+
+
+def test_one_line_of_source(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    line = ONE_LINE.splitlines()[1]
+    with ascend_cy.compile(line) as module:
+        assert module.kernels == ["put"] and module.path is None
+    for text in ("k.cpp", "no source", "folder (2)/k.cpp", "a;b.h"):
+        with pytest.raises(FileNotFoundError, match="source code where it has a line break") as caught:
+            ascend_cy.compile(text)
+        assert caught.value.filename == str(tmp_path / text)
+    with pytest.raises(FileNotFoundError):
+        ascend_cy.compile(tmp_path / "f() {}")
+    (tmp_path / "f() {}").write_text(ONE_LINE)
+    with ascend_cy.compile("f() {}") as module:
+        assert module.path == str(tmp_path / "f() {}")
+
+
+@pytest.mark.parametrize("text", ["int x;", "int x;\n", "", "// __global__\n", '#include "kernel_operator.h"\nint x;\n'])
+def test_no_kernel_and_no_target(text):
+    with pytest.raises(ascend_cy.CompileError, match="^<source>: no kernel found") as caught:
+        ascend_cy.compile(text)
+    assert "compile for cpu" not in str(caught.value)
+
+
+def test_what_is_taken_as_plain_cpp_says_why():
+    with pytest.raises(ascend_cy.CompileError, match="does not compile for cpu, as C.. without a __global__ function"):
+        ascend_cy.compile("#include <cstddef>\nnonsense\n")
+    with pytest.raises(ascend_cy.CompileError, match="does not compile for cpu:"):
+        ascend_cy.compile("#include <cstddef>\nnonsense\n", target="cpu")
 
 
 @pytest.mark.parametrize("source, text", [
@@ -429,6 +479,9 @@ def test_a_reload_that_fails_changes_nothing():
         module.reload(VALUE.format(value="nonsense"))
     with pytest.raises(ascend_cy.AclError, match="no kernel"):
         module.reload(VALUE.format(value="2.0f").replace("set_value", "other_name"))
+    for text in ("int x;", "#include <cstddef>\nint x;\n"):
+        with pytest.raises(ascend_cy.CompileError, match="^<source>: no kernel found .a __global__ function"):
+            module.reload(text)
     with pytest.raises(ValueError, match="is in use with the parameters"):
         module.reload(VALUE.format(value="2.0f").replace("GM_ADDR x", "GM_ADDR x, float y"))
     with pytest.raises(ValueError, match="digest must be 00, but"):

@@ -753,9 +753,9 @@ def test_times_of_events_that_were_never_recorded(stream):
     never, done = ascend_cy.Event(), stream.record()
     stream.synchronize()
     for start, end in ((never, done), (done, never), (never, never)):
-        with pytest.raises(ascend_cy.AclError, match="not recorded") as caught:
+        which = "start" if start is never else "end"
+        with pytest.raises(ValueError, match=f"the {which} event was not recorded: call its record"):
             start.elapsed_time(end)
-        assert "not finished" not in str(caught.value)
 
 
 def test_times_of_events_that_have_not_finished(stream):

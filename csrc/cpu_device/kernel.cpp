@@ -350,6 +350,16 @@ aclError aclrtBinaryUnLoad(aclrtBinHandle bin_handle)
     return ACL_SUCCESS;
 }
 
+static std::string names_of_kernels(const Binary &binary)
+{
+    constexpr uint32_t MOST = 16; /* a message, no list */
+    std::string names;
+    for (uint32_t i = 0; i < binary.table->num_kernels && i < MOST; ++i)
+        names += std::string(i == 0 ? "" : ", ") + binary.desc(i)->name;
+    if (binary.table->num_kernels > MOST) names += " and " + std::to_string(binary.table->num_kernels - MOST) + " more";
+    return names.empty() ? "none" : names;
+}
+
 aclError aclrtBinaryGetFunction(aclrtBinHandle bin_handle, const char *kernel_name, aclrtFuncHandle *func_handle)
 {
     ACL_ENTRY();
@@ -362,7 +372,8 @@ aclError aclrtBinaryGetFunction(aclrtBinHandle bin_handle, const char *kernel_na
         const ascend_kernel_desc_t *desc = binary->desc(i);
         if (strcmp(desc->name, kernel_name) == 0) return get_function(*binary, desc, func_handle);
     }
-    return fail(ACL_ERROR_RT_PARAM_INVALID, "%s has no kernel \"%s\"", binary->path.c_str(), kernel_name);
+    return fail(ACL_ERROR_RT_PARAM_INVALID, "%s has no kernel \"%s\"; it has %s", binary->path.c_str(), kernel_name,
+                names_of_kernels(*binary).c_str());
 }
 
 aclError aclrtBinaryGetFunctionByEntry(aclrtBinHandle bin_handle, uint64_t func_entry, aclrtFuncHandle *func_handle)
