@@ -95,8 +95,10 @@ template <class Element> class Block {
     void add_up_short(Group &group, int64_t first, int64_t end, int64_t size) const {
         start(group, first, end, size);
         const T *row = x_ + first * cols_;
+        const uintptr_t row_bytes = static_cast<uintptr_t>(cols_) * sizeof(T);
         for (int i = 0; i < group.rows; ++i, row += cols_) {
-            prefetch_l1(reinterpret_cast<uintptr_t>(row) + kShortAhead);
+            const uintptr_t ahead = reinterpret_cast<uintptr_t>(row) + kShortAhead;
+            for (uintptr_t line = ahead; line < ahead + row_bytes; line += kCacheLine) prefetch_l1(line);
             group.pivot[i] = pivot_of<Element>(row, cols_);
             store_two_sums(group.sums[i], short_sums<Element>(row, cols_, group.pivot[i]));
         }
