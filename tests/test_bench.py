@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 import math
 import shutil
+import subprocess
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -71,6 +73,19 @@ def test_the_machine_and_what_is_left_out_are_told(report):
         assert word in text
     for peer in ("ctypes", "cffi", "pybind11", "nanobind"):
         assert f"skipped: {peer}: not asked for" in text
+
+
+def test_rows_for_the_readme(report, tmp_path):
+    (tmp_path / "r.json").write_text(json.dumps(report[1]))
+    script = RECORDED.with_name("main_rows.py")
+    tables = {}
+    for words in ((), ("--reach",)):
+        done = subprocess.run([sys.executable, script, "r.json", *words], cwd=tmp_path, capture_output=True, text=True, check=True)
+        tables[words] = done.stdout.splitlines()
+    assert all(line.count("|") == 5 for line in tables[()]) and all(line.count("|") == 6 for line in tables["--reach",])
+    assert any(line.startswith("| layernorm: (1, 768) float32 | ") for line in tables[()])
+    wanted = [row for table in report[1]["tables"] for row in table["rows"] if row["reach"]]
+    assert len(tables["--reach",]) == 2 + len(wanted) and "≤ 550 ns" in "".join(tables["--reach",])
 
 
 def test_bad_usage(tmp_path):
