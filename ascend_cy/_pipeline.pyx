@@ -1,19 +1,21 @@
 """Pipelines: batches from the host through functions on the device and back, with copies and work at the same time."""
 
 cimport numpy as cnp
+from libc.stdint cimport int32_t, int64_t
+from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
 from ascend_cy cimport _acl
-from ascend_cy._array cimport (DeviceArray, adopt_memory, as_host, copy_device, is_unified, new_array, pin, upload, use_on,
+from ascend_cy._array cimport (DeviceArray, adopt_memory, array_data, as_host, is_unified, new_array, pin, upload, use_on,
                                used_on)
-from ascend_cy._dtypes cimport code_of, dtype_of
+from ascend_cy._dtypes cimport NO_CODE, code_of, dtype_of
 from ascend_cy._host cimport *
-from ascend_cy._intake cimport as_ndarray, is_array_like
+from ascend_cy._intake cimport as_ndarray, is_array_like, ranges_meet
 from ascend_cy._shape cimport MAX_DIMS
-from ascend_cy._status cimport check, check_acl
-from ascend_cy._stream cimport Event, Stream, device_index, drop_later, hold_owner, stream_box
+from ascend_cy._status cimport check, check_acl, wait_stream
+from ascend_cy._stream cimport (Event, Stream, device_index, drop_later, drop_passed, hold_owner, keep_until_passed,
+                                restore, stream_box, wrap_stream)
 from ascend_cy._transfer cimport is_pinned
 
-from collections import deque
 from collections.abc import Mapping
 import threading
 
@@ -31,6 +33,8 @@ cdef enum:
     HOST_TO_DEVICE = 1
     DEVICE_TO_HOST = 2
     MAX_SLOTS = 1024
+    # Work for another thread is worth it where this one has more to do meanwhile than to hand it over.
+    HAND_OVER_NS = 50000
 
 _END = object()
 
@@ -60,6 +64,27 @@ cdef class _Lane:
         self.compute.close()
         self.download.close()
         return 0
+
+
+cdef Stream enter(Stream stream, int32_t *device):
+    """Make the stream current in this thread; gives what was, for leave(). None: none, so the device's default stream."""
+    cdef Stream previous = None
+    cdef void *box
+    check(ascend_cy_current_device(device))
+    box = stream_box(None)
+    if ascend_cy_stream_handle(<ascend_cy_stream_t *>box) is not NULL:
+        previous = wrap_stream(box)
+    check(ascend_cy_set_current_stream(<ascend_cy_stream_t *>stream_box(stream)))
+    return previous
+
+
+cdef int leave(int32_t device, Stream previous) except -1:
+    cdef int32_t current
+    if previous is None:
+        if ascend_cy_current_device(&current) == 0 and current == device and ascend_cy_set_current_stream(NULL) == 0:
+            return 0
+        previous = wrap_stream(ascend_cy_default_stream(device))
+    return restore(device, previous)
 
 
 # ---- arrays on their way in ----
@@ -140,14 +165,16 @@ cdef object receive(DeviceArray source, void *box):
 
 
 cdef object share_with_host(DeviceArray array):
-    """An ndarray over the memory of a contiguous array whose work has passed."""
-    cdef cnp.npy_intp nbytes = array.nbytes_()
-    cdef object raw
-    if nbytes == 0:
-        return np.empty(array.shape, dtype_of(array.code))
-    raw = cnp.PyArray_SimpleNewFromData(1, &nbytes, cnp.NPY_UINT8, array.data)
-    cnp.set_array_base(raw, pin(array))
-    return raw.view(dtype_of(array.code)).reshape(array.shape)
+    """An ndarray over the memory of a contiguous array of the result's own, which may be read when the work has passed."""
+    cdef cnp.dtype descr = dtype_of(array.code)
+    cdef void *data = array_data(array)
+    cdef cnp.ndarray host
+    if data is NULL:
+        return np.empty(array.shape, descr)
+    host = cnp.PyArray_SimpleNewFromData(array.rank, <cnp.npy_intp *>array.dims, descr.type_num, data)
+    cnp.set_array_base(host, array)
+    array.exports += 1  # a weak reference may lead others to it, who must not close it now
+    return host
 
 
 # ---- batches ----
@@ -171,9 +198,48 @@ cdef list take_apart(object value):
     return [value]
 
 
+cdef object give(object form, list items):
+    """The result, which may be read when the work has passed."""
+    cdef Py_ssize_t i
+    for i in range(len(items)):
+        if isinstance(items[i], DeviceArray):
+            items[i] = share_with_host(<DeviceArray>items[i])
+    return items[0] if form is None else rebuild(form, items)
+
+
+cdef int take_back(list shared) except -1:
+    """Let go of arrays over the caller's memory, which stays until the batch has passed.
+
+    Where nothing else can use it for longer, the device need not tell when it has.
+    """
+    cdef DeviceArray array
+    cdef ascend_cy_buffer_t *buffer
+    cdef Py_ssize_t i
+    for i in range(len(shared)):
+        array = <DeviceArray>shared[i]
+        buffer = <ascend_cy_buffer_t *>array.buffer
+        # Owners: the list and this variable.
+        if buffer is not NULL and Py_REFCNT(array) == 2 and ascend_cy_buffer_take_back(buffer):
+            array.buffer = NULL
+            ascend_cy_buffer_release(buffer)
+    return 0
+
+
 cdef bint is_passed_on(object value):
     """What functions get as it is: numbers, texts, arrays that are on the device already."""
     return isinstance(value, (DeviceArray, np.generic, bytes, str)) or not is_array_like(value)
+
+
+cdef inline bint is_plain(object value):
+    """Whether an ndarray is what devices read: contiguous, aligned, native, of a dtype that they have."""
+    return (cnp.PyArray_CheckExact(value) and cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>value)
+            and code_of((<cnp.ndarray>value).descr) != NO_CODE)
+
+
+cdef inline int64_t now_ns() noexcept:
+    cdef timespec time
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return <int64_t>time.tv_sec * 1000000000 + time.tv_nsec
 
 
 cdef class _Flight:
@@ -190,34 +256,47 @@ cdef class _Run:
 
     cdef Pipeline pipeline
     cdef _Lane lane
-    cdef object flights         # deque of _Flight, oldest first
-    cdef object recent          # the hosts of the latest batches, whose memory must not come again
+    cdef list flights           # oldest first
+    cdef object ready           # a result that was waited for at once, else _END
+    cdef list recent            # the hosts of the latest batches, whose memory must not come again; oldest first
     cdef bint copies            # copy in and out, whether or not the device could share
-    cdef object number          # of the next batch
+    cdef Py_ssize_t number      # of the next batch
+    cdef int64_t given_at       # when the latest result was; 0: another batch was started since
+    # From a result to the end of the next batch's start: what the host has to do itself, in the latest two rounds.
+    cdef int64_t beside_ns
+    cdef int64_t beside_before_ns
 
     def __init__(self, Pipeline pipeline, _Lane lane):
         self.pipeline = pipeline
         self.lane = lane
-        self.flights = deque()
-        self.recent = deque(maxlen=pipeline.most - 1)
+        self.flights = []
+        self.ready = _END
+        self.recent = []
         self.copies = pipeline.copying is True or not is_unified()
-        self.number = 0
+        self.given_at = now_ns()
 
-    cdef object take_in(self, object value, list hosts):
+    cdef object take_in(self, object value, list hosts, list shared):
         """A batch's part as the functions get it; its copy is enqueued."""
         cdef DeviceArray array
         cdef void *box
-        if is_passed_on(value):
+        cdef bint callers = True    # the memory is
+        if is_plain(value):
+            packed = value
+        elif is_passed_on(value):
             return value
-        host = as_host(as_ndarray(value, f"batch {self.number}"), f"batch {self.number}")
-        packed = np.ascontiguousarray(host).reshape(host.shape)
-        if not packed.flags.aligned:
-            packed = packed.copy()
-        if self.pipeline.copying is None and np.may_share_memory(packed, host):
-            self.refuse_reuse(packed)
+        else:
+            host = as_host(as_ndarray(value, f"batch {self.number}"), f"batch {self.number}")
+            packed = np.ascontiguousarray(host).reshape(host.shape)
+            if not packed.flags.aligned:
+                packed = packed.copy()
+            callers = np.may_share_memory(packed, host)
+        if callers and self.pipeline.copying is None:
+            self.refuse_reuse(<cnp.ndarray>packed)
         if not self.copies:
             hosts.append(packed)
-            return share_with_device(packed, stream_box(self.lane.compute))
+            array = share_with_device(packed, stream_box(self.lane.compute))
+            shared.append(array)
+            return array
         box = stream_box(self.lane.upload)
         if self.pipeline.copying is True:
             return send(packed, True, box)
@@ -226,44 +305,85 @@ cdef class _Run:
         array.readonly = True  # as where the device works on the caller's memory
         return array
 
-    cdef int refuse_reuse(self, object host) except -1:
+    cdef int refuse_reuse(self, cnp.ndarray host) except -1:
         # Not only those that are under way: whether a source is refused must not depend on how fast the work is.
-        if host.flags.writeable:
-            for distance, hosts in enumerate(reversed(self.recent), 1):
-                for other in hosts:
-                    if other.flags.writeable and np.may_share_memory(host, other):
-                        raise ValueError(
-                            f"batch {self.number} shares memory with batch {self.number - distance}, whose work may still read "
-                            "it: pass copy=True where the source reuses its memory, copy=False where that does not change")
+        cdef size_t nbytes = cnp.PyArray_NBYTES(host)
+        cdef Py_ssize_t distance
+        cdef cnp.ndarray other
+        if nbytes == 0 or not cnp.PyArray_ISWRITEABLE(host):
+            return 0
+        for distance in range(1, len(self.recent) + 1):
+            for other in <list>self.recent[len(self.recent) - distance]:
+                if cnp.PyArray_ISWRITEABLE(other) and ranges_meet(cnp.PyArray_DATA(host), nbytes, cnp.PyArray_DATA(other),
+                                                                  cnp.PyArray_NBYTES(other)):
+                    raise ValueError(
+                        f"batch {self.number} shares memory with batch {self.number - distance}, whose work may still read "
+                        "it: pass copy=True where the source reuses its memory, copy=False where that does not change")
         return 0
 
-    cdef object start(self, object batch):
-        """Enqueue all work of a batch."""
-        cdef _Flight flight = _Flight()
-        cdef list hosts = []
-        cdef list items
-        cdef DeviceArray array
-        cdef bint received = False
-        cdef Py_ssize_t i
-        cdef object value = batch
-        arguments = [self.take_in(part, hosts) for part in take_apart(batch)]
-        flight.hosts = hosts
-        value = rebuild(batch, arguments)
-        arguments = batch = None
-        with self.lane.compute:
+    cdef object call(self, object value):
+        """What the functions make of a batch, with the compute stream as current one."""
+        cdef int32_t device
+        cdef Stream previous = enter(self.lane.compute, &device)
+        try:
             for function in self.pipeline.steps:
-                if isinstance(value, Mapping):
+                if type(value) is DeviceArray:
+                    value = function(value)
+                elif isinstance(value, Mapping):
                     value = function(**value)
                 elif isinstance(value, (tuple, list)):
                     value = function(*value)
                 else:
                     value = function(value)
-        items = take_apart(value)
+        finally:
+            leave(device, previous)
+        return value
+
+    cdef int start(self, object batch) except -1:
+        """Enqueue all work of a batch, and wait for it where nothing is gained by going ahead."""
+        cdef list hosts = []
+        cdef list shared = []       # the DeviceArrays over them
+        cdef list items
+        cdef object value
+        cdef object form = None
+        if is_plain(batch):
+            value = self.take_in(batch, hosts, shared)
+        else:
+            value = rebuild(batch, [self.take_in(part, hosts, shared) for part in take_apart(batch)])
+        batch = None
+        value = self.call(value)
         # The form alone, so that the arrays have no owner here but `items`.
-        flight.form = (dict.fromkeys(value) if isinstance(value, Mapping) else
-                       type(value)(*range(len(items))) if hasattr(value, "_fields") else
-                       type(value)() if isinstance(value, (tuple, list)) else None)
+        if type(value) is DeviceArray:
+            items = [value]
+        else:
+            items = take_apart(value)
+            form = (dict.fromkeys(value) if isinstance(value, Mapping) else
+                    type(value)(*range(len(items))) if hasattr(value, "_fields") else
+                    type(value)() if isinstance(value, (tuple, list)) else None)
         value = None
+        received = self.take_out(items)
+        if self.given_at != 0:
+            self.beside_before_ns = self.beside_ns
+            self.beside_ns = now_ns() - self.given_at
+            self.given_at = 0
+        if not self.flights and self.waits_at_once():
+            result = give(form, items)
+            self.wait_for_work()
+            self.ready = result
+        else:
+            self.depart(form, items, hosts, self.lane.download if received else self.lane.compute)
+        self.recent.append(hosts)
+        if len(self.recent) == self.pipeline.most:
+            del self.recent[0]
+        self.number += 1
+        take_back(shared)
+        return 0
+
+    cdef bint take_out(self, list items) except -1:
+        """Make the functions' arrays the result's own, and enqueue their copies; whether there is one."""
+        cdef DeviceArray array
+        cdef bint received = False
+        cdef Py_ssize_t i
         for i in range(len(items)):
             if not isinstance(items[i], DeviceArray):
                 continue
@@ -271,32 +391,84 @@ cdef class _Run:
             # What the function keeps may change with the next batch, and what it was given is the caller's: both are copied
             # here, in the order of the work. (Owners of a new array: the list and this variable.)
             if array.base_array is not None or Py_REFCNT(array) > 2 or not array.contiguous:
-                array = array.copy(self.lane.compute)
-            items[i] = array
+                items[i] = array = array.copy(self.lane.compute)
             if self.copies:
                 items[i] = receive(array, stream_box(self.lane.download))
                 received = True
+            else:
+                use_on(array, False, stream_box(self.lane.compute))  # it may be another stream's work
+        return received
+
+    cdef int depart(self, object form, list items, list hosts, Stream last) except -1:
+        """A flight of what was enqueued up to now."""
+        cdef _Flight flight = _Flight()
+        flight.form = form
         flight.items = items
+        flight.hosts = hosts
         flight.event = Event(timing=False, device=self.pipeline.index)
-        flight.event.record(self.lane.download if received else self.lane.compute)
-        self.recent.append(hosts)
-        self.number += 1
+        flight.event.record(last)
         self.flights.append(flight)
+        return 0
+
+    cdef bint waits_at_once(self) noexcept:
+        """Whether the host has so little to do beside the device's work that nothing is gained by going ahead."""
+        # One long round may be another process's doing.
+        return not self.copies and min(self.beside_ns, self.beside_before_ns) < HAND_OVER_NS
+
+    cdef int wait_for_work(self) except -1:
+        """Wait for all that was enqueued on the compute stream, which nobody closes meanwhile."""
+        cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>stream_box(self.lane.compute)
+        cdef int done = 0
+        if ascend_cy_stream_query(box, &done) != 0 or not done:
+            with nogil:
+                wait_stream(box)
+        drop_passed()
+        return 0
 
     cdef object finish(self):
         """Wait for the oldest batch, and give its result."""
-        cdef _Flight flight = self.flights[0]
-        cdef Py_ssize_t i
-        flight.event.synchronize()
-        self.lane.compute.query()
-        self.flights.popleft()
-        for i in range(len(flight.items)):
-            if isinstance(flight.items[i], DeviceArray):
-                flight.items[i] = share_with_host(<DeviceArray>flight.items[i])
-        return rebuild(flight.form, flight.items)
+        cdef _Flight flight
+        if self.ready is not _END:
+            result = self.ready
+            self.ready = _END
+        else:
+            flight = <_Flight>self.flights[0]
+            flight.event.synchronize()
+            self.lane.compute.query()
+            del self.flights[0]
+            result = give(flight.form, flight.items)
+        self.given_at = now_ns()
+        return result
 
-    cdef bint has_passed(self) except -1:
-        return (<_Flight>self.flights[0]).event.query()
+    cdef bint is_due(self) except -1:
+        """Whether a result is to be given before another batch is started."""
+        if self.ready is not _END:
+            return True
+        return len(self.flights) > 0 and (len(self.flights) >= self.pipeline.most or self.waits_at_once()
+                                          or (<_Flight>self.flights[0]).event.query())
+
+    cdef int end(self, bint healthy) except -1:
+        """Wait for what is left, and give the streams back."""
+        try:
+            if not healthy:
+                self.lane.wait()
+                healthy = True
+        except AclError:
+            pass  # the stream's failure is on its way to the caller already
+        finally:
+            if not healthy and self.flights:
+                self.abandon()
+            self.flights.clear()
+            self.pipeline.give_back(self.lane, healthy)
+        return 0
+
+    cdef int abandon(self) except -1:
+        """Keep what the flights' work uses until it has passed."""
+        try:
+            keep_until_passed(stream_box(self.lane.compute), list(self.flights))
+        except AclError:
+            pass  # kept for ever: nobody can tell when it has passed, because the process ends
+        return 0
 
 
 def _run(Pipeline pipeline, batches):
@@ -306,7 +478,7 @@ def _run(Pipeline pipeline, batches):
     try:
         error = None
         source = iter(batches)
-        while error is None:
+        while True:
             # A failing source or function comes after the results of the batches before it, as in a plain loop.
             try:
                 batch = next(source, _END)
@@ -317,8 +489,10 @@ def _run(Pipeline pipeline, batches):
             except Exception as raised:
                 error = raised
                 break
-            if len(run.flights) >= pipeline.most or run.has_passed():
+            while run.is_due():
                 yield run.finish()
+                if not run.waits_at_once():
+                    break
         while run.flights:
             yield run.finish()
         if error is not None:
@@ -326,21 +500,16 @@ def _run(Pipeline pipeline, batches):
         run.lane.wait()
         healthy = True
     finally:
-        run.flights.clear()
-        if not healthy:
-            try:
-                run.lane.wait()
-                healthy = True
-            except AclError:
-                pass  # the stream's failure is on its way to the caller already
-        pipeline.give_back(run.lane, healthy)
+        run.end(healthy)
 
 
 cdef class Pipeline:
     """Run functions over batches of host arrays, with copies in, device work and copies out at the same time.
 
     Calling the pipeline with an iterable of batches gives an iterator over the results, in order. Up to ``slots``
-    batches are under way: while the caller uses one result, later batches are copied and computed.
+    batches are under way: while the caller uses one result, later batches are copied and computed. Where the device
+    shares the host's memory, batches are started ahead only while source, functions and caller together take more
+    time for one than handing it to another thread does.
 
     Parameters
     ----------

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import itertools
 import os
 import subprocess
 import sys
 import threading
+import time
+import weakref
 from collections import namedtuple
 
 import embedded
@@ -95,6 +98,41 @@ def test_several_operators_and_forms():
     as_list = list(Pipeline(lambda x: [x, double(x)])(numbers(2)))
     assert [type(result) for result in as_list] == [list, list]
     assert firsts(result[1] for result in as_list) == [0, 2]
+
+
+def test_work_on_other_streams():
+    """A result is complete whichever stream its work is on, and a batch's memory stays for all that use it."""
+    other = ascend_cy.Stream()
+
+    def aside(x):
+        return ascend_cy.vector_add(x, x, stream=other)
+
+    for copy in COPY:
+        with embedded.slow_kernels(20) if embedded.kind() == "cpu" else contextlib.nullcontext():
+            assert [(result == 2 * i).all() for i, result in enumerate(
+                Pipeline(aside, copy=copy)(np.full((600, 1000), i, "f4") for i in range(5)))] == [True] * 5
+
+
+def test_the_current_stream():
+    """The functions have the pipeline's, and it is gone when a result is there, however they end."""
+    seen = []
+
+    def work(x):
+        seen.append(ascend_cy.current_stream())
+        with ascend_cy.Stream() as inner:
+            assert ascend_cy.current_stream() == inner
+        assert ascend_cy.current_stream() == seen[-1]
+        if x[0, 0].item() == 3:
+            raise LookupError
+        return double(x)
+
+    for mine in (ascend_cy.default_stream(), ascend_cy.Stream()):
+        with mine:
+            with pytest.raises(LookupError):
+                for _ in Pipeline(work)(numbers(9)):
+                    assert ascend_cy.current_stream() == mine
+            assert ascend_cy.current_stream() == mine and mine not in seen
+    assert ascend_cy.current_stream() == ascend_cy.default_stream() and len(seen) == 8
 
 
 def test_what_is_on_the_device_already():
@@ -202,6 +240,80 @@ def test_back_pressure():
             assert len(asked) - taken <= slots
             taken += 1
         assert taken == len(asked) == 20
+
+
+def test_batches_are_started_ahead_where_there_is_time():
+    """While a caller or a source with work of its own is busy, the device is too."""
+    embedded.require()
+    for slow_source in (False, True):
+        asked, most = 0, 0
+
+        def source():
+            nonlocal asked
+            for i in range(12):
+                asked += 1
+                if slow_source:
+                    time.sleep(1e-3)
+                yield np.full((600, 1000), i, "f4")
+
+        with embedded.slow_kernels(20):
+            for taken, _ in enumerate(Pipeline(double)(source())):
+                most = max(most, asked - taken)
+                if not slow_source:
+                    time.sleep(1e-3)
+        assert most == 3
+
+
+def test_inputs_are_let_go():
+    """With the batch, but for those that a function keeps."""
+    kept = []
+
+    def work(x, part):
+        kept.extend([x[1:]] if part == 5 else [x] if part == 7 else [])
+        return double(x)
+
+    for copy in (None, False):
+        for pause in (0, 1e-3):  # the second: batches are started ahead
+            watched, want = [], []
+
+            def source():
+                for i in range(10):
+                    batch = np.full((200, 300), i, "f4")
+                    watched.append(weakref.ref(batch))
+                    yield batch, i
+
+            for result in Pipeline(work, copy=copy)(source()):
+                want.append(float(result[0, 0]))
+                time.sleep(pause)
+            ascend_cy.synchronize()  # references that were waiting are dropped in a call
+            gc.collect()
+            assert want == [2 * i for i in range(10)]
+            scratch = [np.full((200, 300), -1, "f4") for _ in range(12)]
+            assert [float(each.to_numpy()[0, 0]) for each in kept] == [5, 7]
+            if ascend_cy.device_info()["unified"]:
+                assert [i for i, each in enumerate(watched) if each() is not None] == [5, 7]
+            kept.clear()
+            ascend_cy.synchronize()
+            assert [each() for each in watched] == [None] * 10
+            del scratch
+
+
+def test_a_result_cannot_be_closed_under_its_array():
+    made = []
+
+    def work(x):
+        y = double(x)
+        made.append(weakref.ref(y))
+        return y
+
+    for copy in COPY:
+        for i, result in enumerate(Pipeline(work, copy=copy)(numbers(3))):
+            if (array := made.pop(0)()) is not None:
+                with pytest.raises(BufferError):
+                    array.close()
+                del array
+            assert (result == 2 * i).all()
+        made.clear()
 
 
 @pytest.mark.parametrize("copy", COPY)
@@ -313,7 +425,7 @@ def test_threads_share_a_pipeline():
 def test_ctrl_c_and_exit(tmp_path):
     """An interrupted loop ends at once; one that is suspended does not hold up the end of the process."""
     code = """
-    import signal, sys, threading
+    import signal, sys, threading, time
     import numpy as np, ascend_cy
     pipeline = ascend_cy.Pipeline(lambda x: ascend_cy.layernorm(x), slots=2)
     def source():
@@ -326,9 +438,10 @@ def test_ctrl_c_and_exit(tmp_path):
             pass
     except KeyboardInterrupt:
         print("interrupted")
-    left = pipeline(np.ones((30, 40), "f4") for _ in range(9))
-    next(left)
-    kept = next(left)
+    left = pipeline(np.ones((300, 400), "f4") for _ in range(9))
+    for _ in range(4):
+        kept = next(left)
+        time.sleep(1e-3)  # batches are started ahead
     print(kept.sum())
     """
     script = tmp_path / "script.py"

@@ -18,7 +18,7 @@ from ascend_cy.bench._table import Table
 
 Batches = list[npt.NDArray[np.float32]]
 
-SHAPES = {"(256, 1024)": (256, 1024), "(2048, 1024)": (2048, 1024), "(8192, 1024)": (8192, 1024)}
+SHAPES = {"(16, 1024)": (16, 1024), "(256, 1024)": (256, 1024), "(2048, 1024)": (2048, 1024), "(8192, 1024)": (8192, 1024)}
 # So slow that the copy of a batch takes about as long as the work on it: 2 MB in 4 ms, in each direction.
 LINK_BYTES_PER_SECOND = 500_000_000
 LINK_SHAPE = (512, 1024)
@@ -49,14 +49,14 @@ def run(quick: bool, threads: int) -> Table:
         "LayerNorm of float32 over host batches, a new result for each; time of one batch",
         threads=threads,
         notes=[
-            "plain loop: layernorm(x) for each batch on the CPU device, which shares the host's memory: nothing can overlap",
+            "plain loop: y = layernorm(x) for each batch on the CPU device, which shares the host's memory: nothing can overlap",
         ],
     )
     pipeline = ascend_cy.Pipeline(ascend_cy.layernorm)
 
     def loop(batches: Batches) -> None:
         for x in batches:
-            ascend_cy.layernorm(x)
+            _ = ascend_cy.layernorm(x)  # kept until the next is there, as a pipeline's result is
 
     def ours(batches: Batches) -> None:
         for _ in pipeline(batches):
@@ -69,7 +69,9 @@ def run(quick: bool, threads: int) -> Table:
         cases = [per_batch("plain loop", batches, loop), per_batch("ascend_cy", batches, ours)]
         plan = Plan(sample=1e-5, repeats=5, least=3, budget=0.5) if quick else Plan(sample=1e-4, repeats=60, budget=8.0)
         row = {"shape": list(shape), "link": None}
-        table.add(label, row, cases, plan, limit="plain loop", reach={"to_limit": 1.03})
+        # Below, the microsecond that a batch costs is more than that.
+        reach = {"to_limit": 1.03} if shape[0] >= 256 else {}
+        table.add(label, row, cases, plan, limit="plain loop", reach=reach)
     return table
 
 

@@ -160,6 +160,8 @@ struct MoveTask final : Task {
 
     Step start(Stream &on) override
     {
+        /* The bytes move while the link takes its time, as in a transfer: not before it. */
+        uint64_t end = link != 0 ? reserve_link(*on.device, link > 0, width * rows) : 0;
         if (rows > 1) {
             for (size_t row = 0; row < rows; ++row) {
                 uint8_t *to = dst + row * dst_pitch;
@@ -177,13 +179,12 @@ struct MoveTask final : Task {
         } else {
             copy_bytes(dst, src, width);
         }
-        return link != 0 ? wait_for_link(on) : Step::Done;
+        return link != 0 ? wait_until(end, on) : Step::Done;
     }
 
     /* The bytes are there, the emulated link still takes its time. */
-    Step wait_for_link(Stream &on)
+    Step wait_until(uint64_t end, Stream &on)
     {
-        uint64_t end = reserve_link(*on.device, link > 0, width * rows);
         void *handle = on.handle();
         uint32_t task = id;
         /* From here on the task can be withdrawn, and gone. */

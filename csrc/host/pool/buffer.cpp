@@ -87,6 +87,19 @@ int ascend_cy_buffer_is_shared(const ascend_cy_buffer_t *buffer)
     return __atomic_load_n(&buffer->uses, __ATOMIC_ACQUIRE) != nullptr || buffer->special != 0;
 }
 
+int ascend_cy_buffer_take_back(ascend_cy_buffer_t *buffer)
+{
+    // Who has the only reference keeps others from getting one meanwhile.
+    if ((buffer->special & block_is_foreign) == 0 || buffer->references.load(std::memory_order_acquire) != 1 ||
+        __atomic_load_n(&buffer->uses, __ATOMIC_ACQUIRE) != nullptr)
+        return 0;
+    void (*const on_release)(void *) = buffer->on_release;
+    buffer->on_release = nullptr;
+    if (on_release != nullptr)
+        on_release(buffer->context);
+    return 1;
+}
+
 void ascend_cy_buffer_release(ascend_cy_buffer_t *buffer)
 {
     if (buffer == nullptr)

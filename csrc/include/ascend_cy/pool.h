@@ -39,6 +39,10 @@ ASCEND_CY_API int ascend_cy_buffer_wrap(void *pointer, size_t size, ascend_cy_st
 ASCEND_CY_API void ascend_cy_buffer_retain(ascend_cy_buffer_t *buffer);
 /* Never raises. Never waits for queued work, but for a shared buffer where the device has no event left. NULL is allowed. */
 ASCEND_CY_API void ascend_cy_buffer_release(ascend_cy_buffer_t *buffer);
+/* The owner of wrapped memory takes it back early: 1 where the caller has the only reference and no other stream was recorded.
+ * Then on_release has run, without regard to the buffer's own stream, whose work the caller waits for by other means, and the
+ * buffer is only good to be released. Else 0, and nothing has changed. */
+ASCEND_CY_API int ascend_cy_buffer_take_back(ascend_cy_buffer_t *buffer);
 /* Whether other streams were recorded, the memory is foreign, or hazard mode follows it: then giving back the last reference
  * does more than to put the memory aside, and may block. */
 ASCEND_CY_API int ascend_cy_buffer_is_shared(const ascend_cy_buffer_t *buffer);

@@ -591,6 +591,48 @@ TEST(wrapped_memory)
     expect_nothing_left();
 }
 
+TEST(wrapped_memory_is_taken_back)
+{
+    Stream *stream = make_stream();
+    static char memory[256];
+    const auto wrap = [stream] {
+        Buffer *buffer = nullptr;
+        OK(ascend_cy_buffer_wrap(memory, sizeof memory, stream, [](void *context) { ++*static_cast<int *>(context); },
+                                 &released, &buffer));
+        return buffer;
+    };
+    released = 0;
+    // Not while somebody else has a reference, nor where another stream may use it; and there is nobody to give ours to.
+    Buffer *held_twice = wrap();
+    ascend_cy_buffer_retain(held_twice);
+    CHECK_EQ(ascend_cy_buffer_take_back(held_twice), 0);
+    ascend_cy_buffer_release(held_twice);
+    Buffer *used = wrap();
+    OK(ascend_cy_buffer_record_stream(used, ascend_cy_default_stream(0)));
+    CHECK_EQ(ascend_cy_buffer_take_back(used), 0);
+    Buffer *ours = make(1000, stream);
+    CHECK_EQ(ascend_cy_buffer_take_back(ours), 0);
+    CHECK_EQ(released, 0);
+    ascend_cy_buffer_release(ours);
+    ascend_cy_buffer_release(used);
+    CHECK_EQ(released, 1);
+    // Its own stream is not asked.
+    ascend_cy_event_t *work = block(stream);
+    CHECK_EQ(ascend_cy_buffer_take_back(held_twice), 1);
+    CHECK_EQ(released, 2);
+    ascend_cy_buffer_release(held_twice);
+    CHECK_EQ(released, 2);
+    Buffer *late = wrap();
+    ascend_cy_buffer_release(late);
+    CHECK_EQ(released, 2);
+    hold(stream, false);
+    OK(ascend_cy_stream_synchronize(stream, -1));
+    CHECK_EQ(released, 3);
+    ascend_cy_event_release(work);
+    ascend_cy_stream_release(stream);
+    expect_nothing_left();
+}
+
 TEST(a_host_function_may_release_while_the_pool_waits)
 {
     // The pool waits for stream a; a waits for a host function that releases a buffer. With the pool's lock held during
