@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -52,3 +54,40 @@ def test_a_leak_is_noticed(tmp_path, leak, count):
 def test_growing_latency_is_noticed(tmp_path):
     found = soak(tmp_path, "--ops", "6000", "--windows", "8", "--threads", "1", "--leak", "time", status=1)
     assert found["latency"] > 1.5
+
+
+@pytest.fixture(scope="module")
+def tool():
+    spec = importlib.util.spec_from_file_location("soak", SOAK)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("disturbed, ours, machine, grown", [
+    ((0.1, 0.8), 1, 1, False),  # other processes take the processors for most of the time
+    ((0.8, 0.1), 1, 1, False),
+    ((0.1, 0.1), 2, 1, True),
+    ((0.1, 0.8), 2, 1, True),
+    ((0.1, 0.1), 2, 2, False),  # a slower clock
+    ((0.1, 0.1), 4, 2, True),
+    ((0.1, 0.1), 1, 0.5, False),  # what the machine did before, an operation without threads had felt more
+])
+def test_the_machines_other_work_is_not_ours(tool, disturbed, ours, machine, grown):
+    """Shares of operations that are disturbed, in the first and the second half, and what everything takes in the second."""
+    chance = random.Random(7)
+    soak = tool.Soak.__new__(tool.Soak)
+    soak.names = [f"do_{i}" for i in range(9)] + ["do_nothing_of_ours"]
+    soak.latency = []
+    for window in range(20):
+        late = window >= 10
+        found = {}
+        for i, name in enumerate(soak.names):
+            factor = (machine if name == "do_nothing_of_ours" else ours) if late else 1
+            # What takes no other thread is disturbed less.
+            share = disturbed[late] / (4 if name == "do_nothing_of_ours" else 1)
+            times = [factor * (1 + i) * chance.uniform(1, 1.5) * (chance.uniform(2, 50) if chance.random() < share else 1)
+                     for _ in range(300)]
+            found[name] = tool.undisturbed(times)
+        soak.latency.append(found)
+    assert (soak.slower() > 1.5) == grown
