@@ -977,7 +977,7 @@ cdef object only_element(DeviceArray array, str what):
 cdef object whole_number(object value, int code, str name):
     """`value` for an integer dtype: nothing is cut off silently."""
     try:
-        return operator.index(value)
+        return int(value) if isinstance(value, np.bool_) else operator.index(value)  # as an index that one is deprecated
     except TypeError:  # no integer by its type, but perhaps by its value
         pass
     try:

@@ -69,9 +69,18 @@ def device(*shape: int, dtype: str = "f4") -> ascend_cy.DeviceArray:
     return ascend_cy.asarray(ramp(*shape, dtype=dtype))
 
 
+def refusal_of_numpy() -> type[Exception]:
+    """What NumPy itself raises for data that it cannot export: it was another class in old versions."""
+    with pytest.raises((BufferError, TypeError)) as caught:
+        ramp(2).astype(SWAPPED).__dlpack__()
+    return caught.type
+
+
 def readonly_device(*shape: int) -> ascend_cy.DeviceArray:
     if not ascend_cy.device_info()["unified"]:
         pytest.skip("read-only arrays come from host memory that is shared")
+    if np.lib.NumpyVersion(np.__version__) < "2.1.0":
+        pytest.skip("this NumPy does not export what is read-only")
     host = ramp(*shape)
     host.flags.writeable = False
     return ascend_cy.from_dlpack(host)
@@ -295,7 +304,7 @@ BAD: dict[str, dict[str, list]] = {
                 "dtype": [row for row in DTYPE if row[1] is not None], "stream": STREAM},
     "from_dlpack": {"obj": [(TypeError, None), (TypeError, [1]), (TypeError, b"bytes"), (ValueError, CLOSED_ARRAY, "closed"),
                             (BufferError, Made(lambda: ramp(2, dtype="c8"), "complex"), "DLPack type .* no counterpart"),
-                            (BufferError, Made(lambda: np.frombuffer(bytes(16), "f4").astype(SWAPPED), "swapped"), ".")],
+                            (refusal_of_numpy(), Made(lambda: ramp(2).astype(SWAPPED), "swapped"), ".")],
                     "copy": [(TypeError, "yes"), (TypeError, 1), (TypeError, 0.0)], "stream": STREAM},
     "from_pointer": {"ptr": [(TypeError, None), (TypeError, "0"), (TypeError, 1.5), (TypeError, True), (ValueError, -1),
                              (ValueError, 2**64), (ValueError, 0), (ValueError, 4097), (ValueError, 2**62 * 2 - 8),

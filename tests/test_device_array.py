@@ -558,7 +558,7 @@ def test_any_chain_of_basic_indices(data):
         view, device = np.asarray(view[index]), device[index]
         assert device.shape == view.shape
     assert bits(device.to_numpy()) == bits(view)
-    wanted = np.arange(view.size, dtype="i4").reshape(view.shape) + 1000
+    wanted = np.arange(1000, 1000 + view.size, dtype="i4").reshape(view.shape)
     device.copy_from(wanted)
     assert bits(device.to_numpy()) == bits(wanted)
     assert bits(device.copy().to_numpy()) == bits(wanted)

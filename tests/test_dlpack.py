@@ -243,6 +243,8 @@ def test_objects_that_do_not_speak_dlpack():
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_numpy_there_and_back_shares_memory(dtype):
     data = np.arange(12).astype(dtype).reshape(3, 4)
+    if dtype == "bool" and np.lib.NumpyVersion(np.__version__) < "1.25.0":
+        pytest.skip("this NumPy does not export bool")
     array = ascend_cy.from_dlpack(data)
     assert array.ptr == data.ctypes.data
     back = np.from_dlpack(array)

@@ -173,7 +173,7 @@ def test_the_tests_pass_with_numpy_versions(numpy_version, tmp_path):
     venv = tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
     downstream.command([str(venv / "bin/python"), "-m", "pip", "install", "-q", str(wheel), numpy_version, "pytest>=8",
-                        "pytest-timeout", "hypothesis", "ml_dtypes"], tmp_path, build_environment(tmp_path))
+                        "pytest-timeout", "hypothesis", "ml_dtypes", "Cython>=3.1", "setuptools"], tmp_path, build_environment(tmp_path))
     tests = [str(ROOT / "tests" / f"test_{name}.py") for name in ("device_array", "dlpack", "layernorm_numbers", "vector_add_matmul",
                                                                   "memory_pool", "arguments", "modules")]
     # Not from the checkout, whose folder of sources has the package's name.
