@@ -343,9 +343,18 @@ class Build:
 def run_compiler(command: Sequence[str], work: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "LC_ALL": "C", "TMPDIR": str(work)}
     try:
-        return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, env=environment)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+                                   env=environment)
     except OSError as error:
         raise CompileError(f"cannot run the compiler {command[0]}: {error.strerror}") from None
+    with process:
+        try:
+            out, err = process.communicate()
+        except BaseException:
+            process.kill()
+            process.wait()  # subprocess.run does not at Ctrl-C, and warns of it later
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
 def dependencies(work: Path) -> list[str]:

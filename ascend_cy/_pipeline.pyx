@@ -65,6 +65,18 @@ cdef class _Lane:
         self.download.close()
         return 0
 
+    cdef int leave(self) except -1:
+        """Close without waiting: the last user of each stream is an array, whose end never waits."""
+        cdef Py_ssize_t nothing = 0
+        for stream in (self.upload, self.compute, self.download):
+            try:
+                array = new_array(1, &nothing, 0, stream_box(stream))
+            except AclError:
+                array = None  # the device was shut down, or is the parent's: nothing is waited for
+            stream.close()
+            del array
+        return 0
+
 
 cdef Stream enter(Stream stream, int32_t *device):
     """Make the stream current in this thread; gives what was, for leave(). None: none, so the device's default stream."""
@@ -543,7 +555,7 @@ cdef class Pipeline:
 
     Iterating waits without the GIL, for the oldest batch only. An exception from the source, a function or the device
     is raised after the results of the batches before it. However the iteration ends, nothing is left running; the
-    iterator's ``close()`` ends it early.
+    iterator's ``close()`` ends it early. (Ctrl-C does not wait for the work under way if it is pressed twice.)
 
     One pipeline may serve several threads at once; each iteration has streams of its own.
 
@@ -624,7 +636,7 @@ cdef class Pipeline:
             if healthy and not self.is_closed:
                 self.idle.append(lane)
                 return 0
-        return lane.close()
+        return lane.leave()  # a second Ctrl-C does not wait for what is under way
 
     @property
     def functions(self):

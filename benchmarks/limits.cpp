@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -311,6 +312,32 @@ EXPORT double bench_calls(Launcher launcher, const void *x, const void *gamma, c
     for (long i = 0; i < repeats; ++i) error |= launcher(x, gamma, beta, y, nullptr, nullptr, rows, cols, dtype, 0, 0, 1e-5, nullptr);
     const double seconds = seconds_since(start);
     return error == 0 ? seconds : -1.0;
+}
+
+// ---- memory ----
+
+// Seconds for `repeats` pairs of malloc and free; -1 where there is no memory.
+EXPORT double bench_malloc(size_t n, long repeats)
+{
+    const Clock::time_point start = Clock::now();
+    for (long i = 0; i < repeats; ++i) {
+        void *volatile memory = std::malloc(n); // a pair that nobody looks at would be left out
+        if (memory == nullptr) return -1.0;
+        std::free(memory);
+    }
+    return seconds_since(start);
+}
+
+// The same for the pool's buffers: ascend_cy_buffer_create and ascend_cy_buffer_release, called from C.
+EXPORT double bench_buffers(int (*create)(size_t, void *, void **), void (*release)(void *), void *stream, size_t n, long repeats)
+{
+    const Clock::time_point start = Clock::now();
+    for (long i = 0; i < repeats; ++i) {
+        void *buffer = nullptr;
+        if (create(n, stream, &buffer) != 0) return -1.0;
+        release(buffer);
+    }
+    return seconds_since(start);
 }
 
 // Writes one byte a page, or reads it back: what the first touch of fresh memory costs.

@@ -144,6 +144,9 @@ def limits() -> ctypes.CDLL:
     library.bench_add.argtypes = [pointer, pointer, pointer, size, number, number, ctypes.c_long]
     library.bench_calls.restype = ctypes.c_double
     library.bench_calls.argtypes = [ctypes.c_void_p] * 5 + [ctypes.c_int64] * 2 + [ctypes.c_int, ctypes.c_long]
+    library.bench_malloc.restype = library.bench_buffers.restype = ctypes.c_double
+    library.bench_malloc.argtypes = [size, ctypes.c_long]
+    library.bench_buffers.argtypes = [pointer, pointer, pointer, size, ctypes.c_long]
     library.bench_touch.restype = None
     library.bench_touch.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
     return library
