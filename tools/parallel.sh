@@ -32,6 +32,8 @@ alone=(
     test_futures.py::test_with_the_tools_of_concurrent_futures
     test_futures.py::test_cancelling
     test_futures.py::test_a_timeout_of_asyncio
+    # Counts how often a loop comes round meanwhile.
+    test_futures.py::test_the_loop_runs_meanwhile
     # Counts the threads of the process.
     test_futures.py::test_threads_end_when_nothing_is_waited_for
     # The failure of a stream reaches whoever waits for all of them first.
@@ -43,7 +45,7 @@ alone=(
 cd "$root/tests" # not the root, whose ascend_cy would be found first
 options=(-p no:cacheprovider --parallel-threads="${THREADS:-4}" -o "thread_unsafe_functions=$process_wide")
 for test in "${alone[@]}"; do
-    options+=("--deselect=$test")
+    options+=("--deselect=tests/$test")
 done
 if [ -n "$folder" ]; then
     PYTEST=$(printf '%q ' "${options[@]}" "$@") exec "$root/tools/sanitizers.sh" thread "$folder" python
