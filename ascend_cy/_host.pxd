@@ -96,6 +96,7 @@ cdef extern from "ascend_cy/pool.h" nogil:
     int ascend_cy_buffer_try_create(size_t size, ascend_cy_stream_t *stream, ascend_cy_buffer_t **out) noexcept
     void ascend_cy_buffer_retain(ascend_cy_buffer_t *buffer) noexcept
     void ascend_cy_buffer_release(ascend_cy_buffer_t *buffer) noexcept
+    uint32_t ascend_cy_buffer_owners(const ascend_cy_buffer_t *buffer) noexcept
     int ascend_cy_buffer_take_back(ascend_cy_buffer_t *buffer) noexcept
     int ascend_cy_buffer_is_shared(const ascend_cy_buffer_t *buffer) noexcept
     void *ascend_cy_buffer_pointer(const ascend_cy_buffer_t *buffer) noexcept

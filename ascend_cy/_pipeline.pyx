@@ -401,8 +401,9 @@ cdef class _Run:
                 continue
             array = <DeviceArray>items[i]
             # What the function keeps may change with the next batch, and what it was given is the caller's: both are copied
-            # here, in the order of the work. (Owners of a new array: the list and this variable.)
-            if array.base_array is not None or Py_REFCNT(array) > 2 or not array.contiguous:
+            # here, in the order of the work. (Owners of a new array: the list and this variable. DLPack holds the memory alone.)
+            if (array.base_array is not None or Py_REFCNT(array) > 2 or not array.contiguous
+                    or (array.buffer is not NULL and ascend_cy_buffer_owners(<ascend_cy_buffer_t *>array.buffer) > 1)):
                 items[i] = array = array.copy(self.lane.compute)
             if self.copies:
                 items[i] = receive(array, stream_box(self.lane.download))
@@ -553,8 +554,9 @@ cdef class Pipeline:
     as they are. The results' DeviceArrays become ndarrays, which the caller owns; where the device shares the host's
     memory these hold pooled device memory.
 
-    Iterating waits without the GIL, for the oldest batch only. An exception from the source, a function or the device
-    is raised after the results of the batches before it. However the iteration ends, nothing is left running; the
+    Iterating waits without the GIL, for the oldest batch only. An exception from the source or a function is raised after
+    the results of the batches before it. So is a failure on the device with ``slots=1``; with more, it may come up to
+    ``slots - 1`` batches early, for a device tells which stream failed, not in which batch. However the iteration ends, nothing is left running; the
     iterator's ``close()`` ends it early. (Ctrl-C does not wait for the work under way if it is pressed twice.)
 
     One pipeline may serve several threads at once; each iteration has streams of its own.

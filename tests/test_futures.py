@@ -72,6 +72,24 @@ def test_many_streams_at_once():
     assert sorted(asyncio.run(run())) == list(range(12))
 
 
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt])
+def test_a_callback_that_wants_to_exit_stops_no_other_future(stream, monkeypatch, error):
+    seen = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda report: seen.append((report.exc_type, report.object)))
+
+    def leave(future):
+        raise error
+
+    gate = threading.Event()
+    stream.add_callback(gate.wait, 30)
+    futures = [stream.future(i) for i in range(3)]
+    futures[0].add_done_callback(leave)
+    gate.set()
+    assert [each.result(30) for each in futures] == [0, 1, 2]
+    assert seen[-1] == (error, futures[0])
+    assert stream.future("later").result(30) == "later"
+
+
 def test_the_loop_runs_meanwhile(stream, gate):
     async def run():
         ticks = 0

@@ -87,6 +87,11 @@ int ascend_cy_buffer_is_shared(const ascend_cy_buffer_t *buffer)
     return __atomic_load_n(&buffer->uses, __ATOMIC_ACQUIRE) != nullptr || buffer->special != 0;
 }
 
+uint32_t ascend_cy_buffer_owners(const ascend_cy_buffer_t *buffer)
+{
+    return buffer->references.load(std::memory_order_acquire);
+}
+
 int ascend_cy_buffer_take_back(ascend_cy_buffer_t *buffer)
 {
     // Who has the only reference keeps others from getting one meanwhile.

@@ -43,6 +43,8 @@ ASCEND_CY_API void ascend_cy_buffer_release(ascend_cy_buffer_t *buffer);
  * Then on_release has run, without regard to the buffer's own stream, whose work the caller waits for by other means, and the
  * buffer is only good to be released. Else 0, and nothing has changed. */
 ASCEND_CY_API int ascend_cy_buffer_take_back(ascend_cy_buffer_t *buffer);
+/* References to it, at this moment. With one, which is the caller's, nobody else can use the memory or come to. */
+ASCEND_CY_API uint32_t ascend_cy_buffer_owners(const ascend_cy_buffer_t *buffer);
 /* Whether other streams were recorded, the memory is foreign, or hazard mode follows it: then giving back the last reference
  * does more than to put the memory aside, and may block. */
 ASCEND_CY_API int ascend_cy_buffer_is_shared(const ascend_cy_buffer_t *buffer);

@@ -604,7 +604,9 @@ TEST(wrapped_memory_is_taken_back)
     released = 0;
     // Not while somebody else has a reference, nor where another stream may use it; and there is nobody to give ours to.
     Buffer *held_twice = wrap();
+    CHECK_EQ(ascend_cy_buffer_owners(held_twice), 1u);
     ascend_cy_buffer_retain(held_twice);
+    CHECK_EQ(ascend_cy_buffer_owners(held_twice), 2u);
     CHECK_EQ(ascend_cy_buffer_take_back(held_twice), 0);
     ascend_cy_buffer_release(held_twice);
     Buffer *used = wrap();
