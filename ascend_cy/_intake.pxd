@@ -79,9 +79,9 @@ cdef int refuse_mixed(object obj, str name, str first, bint device) except -1
 # ValueError where `out` overlaps `source` without being the same array; `exact_allowed` says whether that is fine.
 cdef int refuse_host_overlap(object out, object source, str name, bint exact_allowed) except -1
 cdef int refuse_device_overlap(DeviceArray out, DeviceArray source, str name, bint exact_allowed) except -1 nogil
-# The same on plain memory; `name` is what `source` is called.
+# On plain memory, where the caller has asked whether both are the same; `name` is what `source` is called.
 cdef int refuse_overlap(const void *out, size_t out_bytes, const void *source, size_t source_bytes,
-                        const char *name) except -1 nogil
+                        const char *name, bint exact_allowed) except -1 nogil
 cdef int raise_dtype(int code, str name) except -1 nogil
 
 

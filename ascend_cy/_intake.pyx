@@ -136,8 +136,8 @@ cdef DeviceArray pack_device(DeviceArray array, void *box):
     return packed
 
 
-cdef int raise_overlap(str name, bint same) except -1:
-    if same:
+cdef int raise_overlap(str name, bint exact_allowed) except -1:
+    if not exact_allowed:
         raise ValueError(f"out must not share memory with {name}")
     raise ValueError(f"out overlaps {name} in part: pass the same array to work in place, or one of its own")
 
@@ -152,7 +152,7 @@ cdef int refuse_host_overlap(object out, object source, str name, bint exact_all
     if source is None:
         return 0
     if out is source:
-        return 0 if exact_allowed else raise_overlap(name, True)
+        return 0 if exact_allowed else raise_overlap(name, False)
     a = <cnp.ndarray>out
     b = <cnp.ndarray>source
     a_data = <char *>cnp.PyArray_DATA(a)
@@ -176,7 +176,7 @@ cdef int refuse_host_overlap(object out, object source, str name, bint exact_all
                 return 0
         except np.exceptions.TooHardError if hasattr(np, "exceptions") else np.TooHardError:
             pass  # not known to be apart
-    return raise_overlap(name, same)
+    return raise_overlap(name, exact_allowed)
 
 
 cdef int refuse_device_overlap(DeviceArray out, DeviceArray source, str name, bint exact_allowed) except -1 nogil:
@@ -204,15 +204,15 @@ cdef int refuse_device_overlap(DeviceArray out, DeviceArray source, str name, bi
     if same and exact_allowed:
         return 0
     with gil:
-        return raise_overlap(name, same)
+        return raise_overlap(name, exact_allowed)
 
 
 cdef int refuse_overlap(const void *out, size_t out_bytes, const void *source, size_t source_bytes,
-                        const char *name) except -1 nogil:
+                        const char *name, bint exact_allowed) except -1 nogil:
     if source is NULL or <char *>out >= <char *>source + source_bytes or <char *>source >= <char *>out + out_bytes:
         return 0
     with gil:
-        raise ValueError(f"out overlaps {name.decode()}: pass x itself to work in place, or memory of its own")
+        return raise_overlap(name.decode(), exact_allowed)
 
 
 # ---- checks that operators share ----

@@ -532,9 +532,9 @@ cdef int run_views(const void *x, const void *gamma, Py_ssize_t gamma_size, cons
     check_finite(eps)
     nbytes = rows * cols * itemsize_of(code)
     if out != x:
-        refuse_overlap(out, nbytes, x, nbytes, b"x")
-    refuse_overlap(out, nbytes, gamma, cols * itemsize_of(code), b"gamma")
-    refuse_overlap(out, nbytes, beta, cols * itemsize_of(code), b"beta")
+        refuse_overlap(out, nbytes, x, nbytes, b"x", True)
+    refuse_overlap(out, nbytes, gamma, cols * itemsize_of(code), b"gamma", False)
+    refuse_overlap(out, nbytes, beta, cols * itemsize_of(code), b"beta", False)
     job.x = x
     job.gamma = gamma
     job.beta = beta

@@ -396,8 +396,8 @@ cdef int run_views(void *a, const Py_ssize_t *a_strides, void *b, const Py_ssize
     if k != 0:
         a_span = span(a_strides, m, k, itemsize, &a_low)
         b_span = span(b_strides, k, n, itemsize, &b_low)
-        refuse_overlap(out, m * n * itemsize, a_low, a_span, b"a")
-        refuse_overlap(out, m * n * itemsize, b_low, b_span, b"b")
+        refuse_overlap(out, m * n * itemsize, a_low, a_span, b"a", False)
+        refuse_overlap(out, m * n * itemsize, b_low, b_span, b"b", False)
         if not unified and (a_strides[1] != <Py_ssize_t>itemsize or a_strides[0] != k * <Py_ssize_t>itemsize
                             or b_strides[1] != <Py_ssize_t>itemsize or b_strides[0] != n * <Py_ssize_t>itemsize):
             with gil:

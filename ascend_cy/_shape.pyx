@@ -4,6 +4,8 @@ from libc.stdlib cimport labs as abs
 
 from ascend_cy._status cimport as_integer
 
+from collections.abc import Mapping, Set
+
 import numpy as np
 
 cdef extern from "Python.h":
@@ -104,20 +106,25 @@ cdef bint may_overlap_itself(int rank, const Py_ssize_t *shape, const Py_ssize_t
     return False
 
 
+cdef tuple tuple_of_sides(object shape, str wanted):
+    if hasattr(shape, "__index__") and not getattr(shape, "ndim", 0) and not isinstance(shape, bool):
+        return (shape,)
+    # These can be iterated, and bytes even give integers, but nobody means a shape by them.
+    if not isinstance(shape, (str, bytes, bytearray, Set, Mapping)):
+        try:
+            return tuple(shape)
+        except TypeError:
+            pass
+    raise TypeError(f"shape must be {wanted}, got {type(shape).__name__}")
+
+
 cdef int parse_shape(object shape, Py_ssize_t *dims) except -1:
     cdef int rank = 0
     if type(shape) is int:
         dims[0] = parse_side(shape)
         return 1
     if type(shape) is not tuple:
-        if hasattr(shape, "__index__") and not getattr(shape, "ndim", 0) and not isinstance(shape, bool):
-            shape = (shape,)
-        else:
-            try:
-                shape = tuple(shape)
-            except TypeError:
-                raise TypeError(
-                    f"shape must be an integer or a sequence of integers, got {type(shape).__name__}") from None
+        shape = tuple_of_sides(shape, "an integer or a sequence of integers")
     if len(<tuple>shape) > MAX_DIMS:
         raise ValueError(f"shape must have at most {MAX_DIMS} sides, got {len(shape)}")
     for side in <tuple>shape:
@@ -154,14 +161,7 @@ cdef int parse_new_shape(tuple shape, object size, tuple old, int itemsize, Py_s
     cdef int rank
     wanted = shape[0] if len(shape) == 1 else shape
     if not isinstance(wanted, tuple):
-        if hasattr(wanted, "__index__") and not getattr(wanted, "ndim", 0):
-            wanted = (wanted,)
-        else:
-            try:
-                wanted = tuple(wanted)
-            except TypeError:
-                raise TypeError(
-                    f"shape must be integers or a sequence of integers, got {type(wanted).__name__}") from None
+        wanted = tuple_of_sides(wanted, "integers or a sequence of integers")
     wanted = tuple([as_integer(side, "shape", "integers or a sequence of integers") for side in wanted])
     if -1 in wanted:
         known = 1

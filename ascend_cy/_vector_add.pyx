@@ -275,9 +275,9 @@ cdef int run_views(const void *a, const void *b, Py_ssize_t b_size, void *out, P
     if size == 0:
         return 0
     if out != a:
-        refuse_overlap(out, nbytes, a, nbytes, b"a")
+        refuse_overlap(out, nbytes, a, nbytes, b"a", True)
     if out != b:
-        refuse_overlap(out, nbytes, b, nbytes, b"b")
+        refuse_overlap(out, nbytes, b, nbytes, b"b", True)
     job.a = a
     job.b = b
     job.y = out

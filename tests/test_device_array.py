@@ -194,9 +194,11 @@ def test_sizes_beyond_the_address_space(shape, name):
     ("3", TypeError, "integers, got str"), (None, TypeError, "shape must be .*got NoneType"),
     ((None,), TypeError, "integers, got NoneType"), ((True, 2), TypeError, "integers, got bool"),
     ((1,) * 65, ValueError, "at most 64 sides, got 65"), (object(), TypeError, "shape must be .*got object"),
+    *[(what, TypeError, f"^shape must be an integer or a sequence of integers, got {type(what).__name__}$")
+      for what in (b"3", b"", bytearray(b"3"), "", "12", {2, 3}, set(), frozenset({2}), {2: 3}, {}, {2: 3}.keys(), True)],
 ], ids=lambda value: str(value)[:20])
 def test_shapes_that_cannot_be(shape, kind, message):
-    for make in (ascend_cy.empty, ascend_cy.zeros, ascend_cy.ones, ascend_cy.DeviceArray):
+    for make in (ascend_cy.empty, ascend_cy.zeros, ascend_cy.ones, ascend_cy.DeviceArray, ascend_cy.empty_pinned):
         with pytest.raises(kind, match=message):
             make(shape)
 
@@ -610,6 +612,8 @@ def test_reshape(shape):
 @pytest.mark.parametrize(("shape", "kind"), [
     ((5,), ValueError), ((-1, 5), ValueError), ((-1, -1), ValueError), ((-2, 6), ValueError), ((0, -1), ValueError),
     (("a",), TypeError), ((2.0, 6), TypeError), ((1 << 62, 1 << 62), ValueError), (None, TypeError), (3.0, TypeError),
+    (b"\x0c", TypeError), (bytearray(b"\x0c"), TypeError), ("", TypeError), ({12}, TypeError), ({12: 0}, TypeError),
+    (True, TypeError),
 ], ids=str)
 def test_reshape_refuses(shape, kind):
     with pytest.raises(kind):

@@ -196,9 +196,9 @@ def test_partly_overlapping_out(place):
     refused(ValueError, r"out overlaps x in part", memory[0:24].reshape(6, 4)[::2],
             out=memory[4:28].reshape(6, 4)[:3])
     refused(ValueError, r"out overlaps x in part", memory[0:16].reshape(4, 4), out=memory[0:16].reshape(4, 4)[::-1])
-    refused(ValueError, r"out (overlaps|must not share memory with) gamma", x, memory[30:34],
+    refused(ValueError, r"out must not share memory with gamma", x, memory[30:34],
             out=memory[24:36].reshape(3, 4))
-    refused(ValueError, r"out (overlaps|must not share memory with) beta", x, None, memory[35:39],
+    refused(ValueError, r"out must not share memory with beta", x, None, memory[35:39],
             out=memory[24:36].reshape(3, 4))
     row = memory[40:44]
     refused(ValueError, r"out must not share memory with gamma", place(ramp(4)), row, out=row)

@@ -129,7 +129,7 @@ def test_overlapping_out(place):
     for index, name, size in ((2, "mean", 3), (3, "rstd", 3), (4, "gamma", 4)):
         positional, _ = call({}, place)
         positional[index] = memory[40 : 40 + size]
-        with nothing_enqueued(), pytest.raises(ValueError, match=rf"^out (overlaps|must not share memory with) {name}"):
+        with nothing_enqueued(), pytest.raises(ValueError, match=rf"^out must not share memory with {name}"):
             ascend_cy.layernorm_backward(*positional, out=memory[36:48].reshape(3, 4))
 
 
