@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 from cli_program import refused, run
 
 from ascend_cy import _build_info
-from ascend_cy.bench import BENCHMARKS, _measure, _table
+from ascend_cy.bench import BENCHMARKS, _measure, _native, _table
 from ascend_cy.bench._measure import Case, Plan, Result, case, measure
 from ascend_cy.bench._table import Row, Table
 
@@ -92,6 +93,42 @@ def test_bad_usage(tmp_path):
     assert "'nothing'" in refused("bench", "nothing", cwd=tmp_path)
     words = ("bench", "enqueue", "--quick", "--peers", "none", "--json", "missing/r.json")
     assert "missing/r.json" in refused(*words, cwd=tmp_path)
+
+
+@pytest.mark.parametrize("peers", ["nosuch", "torch,nosuch", "", "torch,", "none,torch"])
+def test_unknown_peers(tmp_path, peers):
+    (tmp_path / "r.json").write_text("earlier figures")
+    said = refused("bench", "enqueue", "--quick", "--json", "r.json", "--peers", peers, cwd=tmp_path)
+    wrong = next(name for name in peers.split(",") if name != "torch")
+    assert f"there is no library {wrong!r} to compare with; there are torch, numba, " in said
+    assert all(name in said for name in _native.PEERS) and "none" in said
+    assert (tmp_path / "r.json").read_text() == "earlier figures"
+
+
+def test_all_peers_can_be_named():
+    """The list in `_native` is what the benchmarks ask for."""
+    sources = [file.read_text() for file in Path(_native.__file__).parent.glob("*.py")]
+    asked = {name for text in sources for name in re.findall(r"""(?:imported|require_wanted)\("(\w+)"\)""", text)}
+    assert asked | {"numpy"} == set(_native.PEERS)
+    assert _native.peers_named("torch, numba") == ["torch", "numba"] and _native.peers_named("none") == []
+
+
+def test_plots_that_cannot_be_written_are_refused_first(tmp_path):
+    pytest.importorskip("matplotlib")
+    (tmp_path / "r.json").write_text("earlier figures")
+    (tmp_path / "file").touch()
+    for folder in ("/proc/x", "file", "/proc"):
+        said = refused("bench", "enqueue", "--quick", "--json", "r.json", "--plot", folder, cwd=tmp_path)
+        assert said.startswith(f"ascend-cy: error: cannot write to {folder}: ")
+    assert (tmp_path / "r.json").read_text() == "earlier figures"
+
+
+def test_nothing_to_draw_is_said(tmp_path):
+    pytest.importorskip("matplotlib")
+    done = run("bench", "enqueue", "--quick", "--peers", "none", "--plot", "new/plots", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "there was nothing to draw: plots are made of layernorm, call, latency"
+    assert list((tmp_path / "new" / "plots").iterdir()) == []
 
 
 # ---- how figures are taken ----

@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure and print; 1 if a benchmark failed."""
     from ascend_cy.bench import _machine
-    from ascend_cy.bench._native import PEERS_VARIABLE
+    from ascend_cy.bench._native import PEERS_VARIABLE, peers_named
     from ascend_cy.bench._table import print_table
 
     known = {each.name: each for each in BENCHMARKS}
@@ -85,14 +85,15 @@ def run(arguments: argparse.Namespace) -> int:
         if name not in known:
             raise CliError(f"there is no benchmark {name!r}; there are {', '.join(known)}")
     chosen = [known[name] for name in dict.fromkeys(arguments.names)] or list(BENCHMARKS)
-    if arguments.json:
-        write(Path(arguments.json), "")  # now, not after ten minutes of work
+    if arguments.peers is not None:
+        os.environ[PEERS_VARIABLE] = ",".join(peers_named(arguments.peers))
+    # What can be refused is refused now, not after ten minutes of work.
     if arguments.plot:
         from ascend_cy.bench import _plots
 
-        _plots.require()
-    if arguments.peers is not None:
-        os.environ[PEERS_VARIABLE] = arguments.peers
+        _plots.prepare(Path(arguments.plot))
+    if arguments.json:
+        write(Path(arguments.json), "")
     words = ["ascend-cy", "bench", *arguments.names]
     words += ["--quick"] if arguments.quick else []
     words += ["--peers", arguments.peers] if arguments.peers is not None else []
@@ -124,8 +125,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         write(Path(arguments.json), json.dumps(report, indent=1) + "\n")
     if arguments.plot:
-        for file in _plots.draw(report, Path(arguments.plot)):
+        files = _plots.draw(report, Path(arguments.plot))
+        for file in files:
             print(file)
+        if not files:
+            print(f"there was nothing to draw: plots are made of {', '.join(_plots.PLOTS)}")
     return 1 if report["failed"] else 0
 
 

@@ -20,19 +20,35 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import ascend_cy
+from ascend_cy._cli_common import CliError
 
 SOURCES = Path(__file__).parent / "native"
 
 # What --peers says, for the processes of the benchmarks.
 PEERS_VARIABLE = "ASCEND_CY_BENCH_PEERS"
 
+# All that --peers can name. (NumPy is always there, so it is never left out.)
+PEERS = ("torch", "numba", "onnxruntime", "jax", "numpy", "pyopencl", "pybind11", "nanobind", "cffi", "ctypes")
+
 
 class Missing(Exception):
     """Something cannot be measured here; the message says why, in a few words."""
 
 
+def peers_named(text: str) -> list[str]:
+    """The names in what --peers was given; none of them for ``none``."""
+    names = [name.strip() for name in text.split(",")]
+    if names == ["none"]:
+        return []
+    for name in names:
+        if name not in PEERS:
+            raise CliError(f"there is no library {name!r} to compare with; there are {', '.join(PEERS)}, and none")
+    return names
+
+
 def require_wanted(peer: str) -> None:
     """`Missing` where the caller of the program did not ask for this peer."""
+    assert peer in PEERS, peer
     wanted = os.environ.get(PEERS_VARIABLE)
     if wanted is not None and peer not in wanted.split(","):
         raise Missing("not asked for")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +28,19 @@ COLOURS = {
 OTHER = "#999999"
 
 
-def require() -> None:
-    """Say before anything is measured that plots cannot be drawn."""
+def prepare(folder: Path) -> None:
+    """Make the folder, or say before anything is measured why plots cannot be drawn."""
     try:
         import matplotlib
     except ImportError:
         raise CliError("--plot needs matplotlib: pip install 'ascend-cy[bench]'") from None
     matplotlib.use("Agg")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise CliError(f"cannot write to {folder}: {os_reason(error)}") from None
 
 
 def draw(report: dict[str, Any], folder: Path) -> list[Path]:
@@ -46,10 +53,6 @@ def draw(report: dict[str, Any], folder: Path) -> list[Path]:
     """
     import matplotlib.pyplot as plt
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CliError(f"cannot make {folder}: {os_reason(error)}") from None
     tables = {table["name"]: table for table in report["tables"]}
     files = []
     for name, plot in PLOTS.items():
@@ -71,7 +74,10 @@ def draw(report: dict[str, Any], folder: Path) -> list[Path]:
                 color="#666666",
             )
             file = folder / f"{name}.png"
-            figure.savefig(file, dpi=150)
+            try:
+                figure.savefig(file, dpi=150)
+            except OSError as error:
+                raise CliError(f"cannot write {file}: {os_reason(error)}") from None
             plt.close(figure)
             files.append(file)
     return files
