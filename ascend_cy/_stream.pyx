@@ -207,7 +207,7 @@ cdef void release_stream(Stream stream) noexcept:
         stream.last_handle = ascend_cy_stream_handle(box)
         stream.last_device = ascend_cy_stream_device(box)
         stream.box = NULL
-        # The last reference waits for the stream's work, which may include a Python callback.
+        # The last reference waits for the stream's work, which may include a Python callback; but not in one.
         with nogil:
             ascend_cy_stream_release(box)
 
@@ -361,7 +361,7 @@ cdef class Stream:
         """Give the stream up. Idempotent; using the object later raises ValueError.
 
         The device stream is destroyed once its work has passed and no array made on it is left; this may wait for
-        the work, without the GIL.
+        the work, without the GIL. In a callback it never waits: the stream goes at a later call.
         """
         release_stream(self)
         drop_passed()
@@ -470,7 +470,8 @@ cdef class Stream:
     def add_callback(self, function, *args):
         """Call ``function(*args)`` on a thread of the runtime when the work enqueued so far has passed.
 
-        Later work of the stream waits for it. It must not use the device. An exception is reported through
+        Later work of the stream waits for it. It must not use the device, nor wait for a stream; streams may be
+        closed and dropped there. An exception is reported through
         ``sys.unraisablehook`` and harms nothing after it. Callbacks still queued when the interpreter exits are
         dropped.
 

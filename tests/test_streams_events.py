@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import pickle
 import sys
+import textwrap
 import threading
 import time
 import weakref
@@ -683,6 +684,115 @@ def test_later_work_waits_for_a_callback(stream):
     event.synchronize()
     order.append("event")
     assert order == ["callback", "event"]
+
+
+# What a callback does with the last reference to a stream that has work left. Waiting for that work there would end all
+# callbacks of the process: it is the thread that runs them.
+DROPS = {
+    "a cycle that the garbage collection finds": """
+        gc.enable()
+
+        class Job:
+            def __init__(self):
+                self.stream = ascend_cy.Stream()
+                self.cycle = self
+                self.stream.add_callback(time.sleep, 0.05)
+                self.stream.add_callback(work)
+
+        def work():
+            [[] for _ in range(200_000)]
+            done.append(1)
+
+        Job()
+    """,
+    "the arguments of the callback": """
+        def work(stream):
+            time.sleep(0.05)
+            done.append(1)
+
+        stream = ascend_cy.Stream()
+        stream.add_callback(work, stream)
+        stream.add_callback(time.sleep, 0.05)
+        del stream
+    """,
+    "a stream that waits for the one of the callback": """
+        class Node:
+            pass
+
+        def work():
+            time.sleep(0.05)
+            gc.collect()
+            done.append(1)
+
+        node = Node()
+        node.cycle = node
+        node.stream = ascend_cy.Stream()
+        other.add_callback(work)
+        node.stream.wait(other)
+        del node
+    """,
+    "close in the stream's own callback": """
+        def work(stream):
+            time.sleep(0.05)
+            stream.close()
+            stream.close()
+            done.append(stream.closed)
+
+        stream = ascend_cy.Stream()
+        stream.add_callback(work, stream)
+        stream.add_callback(time.sleep, 0.05)
+        del stream
+    """,
+    "an array that is the last on its stream": """
+        def work(held):
+            time.sleep(0.05)
+            held.clear()
+            done.append(1)
+
+        stream = ascend_cy.Stream()
+        stream.add_callback(work, [ascend_cy.zeros(1000, stream=stream)])
+        stream.add_callback(time.sleep, 0.05)
+        del stream
+    """,
+}
+
+
+@pytest.mark.parametrize("drop", DROPS)
+def test_a_stream_that_goes_in_a_callback_is_not_waited_for(tmp_path, drop):
+    code = """
+import gc, time
+import ascend_cy
+
+gc.disable()
+done = []
+other = ascend_cy.Stream()
+before = ascend_cy.live_objects()["streams"]
+""" + textwrap.dedent(DROPS[drop]) + """
+deadline = time.monotonic() + float(SOON)
+while not done and time.monotonic() < deadline:
+    time.sleep(0.001)
+other.add_callback(done.append, 2)
+other.synchronize()
+ascend_cy.synchronize()
+assert done[-1] == 2 and len(done) == 2, done
+while ascend_cy.live_objects()["streams"] != before and time.monotonic() < deadline:
+    time.sleep(0.001)
+assert ascend_cy.live_objects()["streams"] == before
+"""
+    child.check(code.replace("float(SOON)", str(SOON / 2)), tmp_path, timeout=SOON)
+
+
+def test_a_stream_that_went_in_the_last_callback_does_not_delay_the_end(tmp_path):
+    code = """
+import time
+import ascend_cy
+
+stream = ascend_cy.Stream()
+stream.add_callback(lambda mine: time.sleep(0.05), stream)
+del stream
+time.sleep(0.2)
+"""
+    child.check(code, tmp_path, timeout=SOON)
 
 
 def test_a_callback_that_could_not_be_enqueued_never_runs(stream):

@@ -12,6 +12,8 @@
 #include <system_error>
 #include <thread>
 
+#include "thread_state.h"
+
 namespace ascend_cy {
 
 namespace {
@@ -107,15 +109,41 @@ ReportThread *the_report_thread() noexcept
     return thread;
 }
 
+struct HostCall {
+    void (*function)(void *);
+    void *context;
+};
+
+void run_host_call(void *context)
+{
+    const HostCall call = *static_cast<HostCall *>(context);
+    delete static_cast<HostCall *>(context);
+    const bool before = thread_state.in_host_function;
+    thread_state.in_host_function = true;
+    call.function(call.context);
+    thread_state.in_host_function = before;
+}
+
+int launch(Stream *stream, HostCall *call) noexcept
+{
+    if (device_has[ASCEND_CY_ACL_INDEX_aclrtLaunchHostFunc])
+        return ACY_CALL(aclrtLaunchHostFunc, stream->handle, run_host_call, call);
+    if (const int error = the_report_thread()->subscribe(stream))
+        return error;
+    return ACY_CALL(aclrtLaunchCallback, run_host_call, call, ACL_CALLBACK_BLOCK, stream->handle);
+}
+
 } // namespace
 
 int enqueue_host_function(Stream *stream, void (*function)(void *), void *context) noexcept
 {
-    if (device_has[ASCEND_CY_ACL_INDEX_aclrtLaunchHostFunc])
-        return ACY_CALL(aclrtLaunchHostFunc, stream->handle, function, context);
-    if (const int error = the_report_thread()->subscribe(stream))
-        return error;
-    return ACY_CALL(aclrtLaunchCallback, function, context, ACL_CALLBACK_BLOCK, stream->handle);
+    auto *const call = new (std::nothrow) HostCall{function, context};
+    if (call == nullptr)
+        return fail(ACL_ERROR_BAD_ALLOC, "", "out of host memory");
+    const int error = launch(stream, call);
+    if (error != ACL_SUCCESS)
+        delete call;
+    return error;
 }
 
 void unsubscribe_host_functions(Stream *stream) noexcept

@@ -99,6 +99,10 @@ void drop_stream_when_idle(Stream *stream) noexcept
         destroy(stream); // nothing to wait for
         return;
     }
+    if (thread_state.in_host_function) { // not the place for calls to the device
+        push_dropped(stream);
+        return;
+    }
     QuietScope quiet;
     if (dropped_is_idle(stream))
         destroy(stream);
@@ -118,7 +122,8 @@ void drop_stream_later(Stream *stream) noexcept
 
 void collect_dropped_streams() noexcept
 {
-    if (__builtin_expect(dropped_count.load(std::memory_order_relaxed) == 0, 1) || !device_usable())
+    if (__builtin_expect(dropped_count.load(std::memory_order_relaxed) == 0, 1) || !device_usable() ||
+        thread_state.in_host_function)
         return;
     Stream *candidates;
     {
@@ -261,6 +266,11 @@ void ascend_cy_stream_release(ascend_cy_stream_t *stream)
 {
     if (stream == nullptr || stream->kind == Stream::Kind::Default)
         return;
+    if (thread_state.in_host_function) {
+        // The work to wait for may be this very function, or one that runs after it.
+        release_stream_without_waiting(stream);
+        return;
+    }
     if (stream->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
         destroy(stream);
     collect_dropped_streams();

@@ -52,7 +52,8 @@ bool try_retain_stream(Stream *stream) noexcept;
 
 [[gnu::cold]] void drop_stream_when_idle(Stream *stream) noexcept;
 
-// Gives one reference back without ever waiting: a stream with work left is destroyed at a later call.
+// Gives one reference back without ever waiting: a stream with work left, or given up in a host function, is destroyed
+// at a later call.
 inline void release_stream_without_waiting(Stream *stream) noexcept
 {
     if (stream->kind == Stream::Kind::Default)

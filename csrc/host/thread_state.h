@@ -16,6 +16,7 @@ struct ThreadState {
     ThreadMessage *message;     // made at the first failure
     ascend_cy_pool_t **pools;   // current pool by device, one reference each; NULL: none was ever set
     bool quiet;                 // failures leave no message
+    bool in_host_function;      // this thread runs one, so that it must not wait for work of a stream
 };
 
 extern thread_local ThreadState thread_state;

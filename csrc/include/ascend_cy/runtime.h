@@ -101,7 +101,8 @@ ASCEND_CY_API int ascend_cy_stream_create(int32_t device, uint32_t priority, uin
 ASCEND_CY_API int ascend_cy_stream_wrap(int32_t device, aclrtStream handle, void (*on_release)(void *), void *context,
                                         ascend_cy_stream_t **out);
 ASCEND_CY_API void ascend_cy_stream_retain(ascend_cy_stream_t *stream);
-/* May block (an own stream is destroyed once its work passed). Call it without the GIL. */
+/* May block (an own stream is destroyed once its work passed), but not in a host function: there the stream goes at a
+ * later call. Call it without the GIL. */
 ASCEND_CY_API void ascend_cy_stream_release(ascend_cy_stream_t *stream);
 ASCEND_CY_API aclrtStream ascend_cy_stream_handle(const ascend_cy_stream_t *stream);
 ASCEND_CY_API int32_t ascend_cy_stream_device(const ascend_cy_stream_t *stream);

@@ -295,6 +295,35 @@ TEST(host_functions)
     expect_nothing_left();
 }
 
+TEST(streams_that_go_in_a_host_function)
+{
+    // The function's own stream, and one that has work left: neither is waited for, or this would never end.
+    static Stream *busy;
+    busy = make_stream();
+    Stream *stream = make_stream();
+    hold(busy, true);
+    OK(ascend_cy_stream_add_host_function(busy, [](void *) { ++ran; }, nullptr));
+    const int before = ran.load();
+    OK(ascend_cy_stream_add_host_function(stream, [](void *own) {
+        ascend_cy_stream_release(static_cast<Stream *>(own));
+        ascend_cy_stream_release(busy);
+        ++ran;
+    }, stream));
+    while (ran.load() == before)
+        std::this_thread::yield();
+    ascend_cy_live_counts_t live;
+    ascend_cy_live_counts(&live);
+    CHECK(live.streams >= 1 && live.streams <= 2); // the function's own may have passed by now
+    hold(busy, false);
+    while (ran.load() != before + 2)
+        std::this_thread::yield();
+    for (int i = 0; i < 5000 && live.streams != 0; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        ascend_cy_live_counts(&live); // looks for what was dropped
+    }
+    expect_nothing_left();
+}
+
 TEST(late_faults_name_the_launches)
 {
     Stream *stream = make_stream();
