@@ -113,6 +113,22 @@ def test_all_peers_can_be_named():
     assert _native.peers_named("torch, numba") == ["torch", "numba"] and _native.peers_named("none") == []
 
 
+def test_every_plot_is_drawn(report, tmp_path):
+    pytest.importorskip("matplotlib")
+    from ascend_cy.bench import _plots
+
+    _plots.prepare(tmp_path / "plots")
+    table = Table("pipeline", "batches", threads=2)
+    table.rows.append(Row("(2, 3)", {}, {"plain loop": result(2e-3), "ascend_cy": result(1e-3)}, limit="plain loop"))
+    link = {"ideal": result(1e-3), "serial": result(2e-3), "ascend_cy": result(1.1e-3)}
+    table.rows.append(Row("link", {}, link, limit="ideal", floors=["serial"]))
+    latency = {**next(each for each in report[1]["tables"] if each["name"] == "layernorm"), "name": "latency"}
+    full = {**report[1], "tables": [*report[1]["tables"], latency, table.as_json()]}
+    files = _plots.draw(full, tmp_path / "plots")
+    assert sorted(file.stem for file in files) == sorted(_plots.PLOTS)
+    assert all(file.read_bytes().startswith(b"\x89PNG") for file in files)
+
+
 def test_plots_that_cannot_be_written_are_refused_first(tmp_path):
     pytest.importorskip("matplotlib")
     (tmp_path / "r.json").write_text("earlier figures")
@@ -127,7 +143,7 @@ def test_nothing_to_draw_is_said(tmp_path):
     pytest.importorskip("matplotlib")
     done = run("bench", "enqueue", "--quick", "--peers", "none", "--plot", "new/plots", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "there was nothing to draw: plots are made of layernorm, call, latency"
+    assert done.stdout.splitlines()[-1] == "there was nothing to draw: plots are made of layernorm, call, latency, pipeline"
     assert list((tmp_path / "new" / "plots").iterdir()) == []
 
 

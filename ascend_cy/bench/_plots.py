@@ -1,4 +1,4 @@
-"""Plots of a report: how much of the copy speed is reached, what a call costs, and latency against size."""
+"""Plots of a report: how much of the copy speed is reached, what a call costs, latency against size, overlap in a pipeline."""
 
 from __future__ import annotations
 
@@ -185,4 +185,39 @@ def latency(plt: Any, table: dict[str, Any]) -> Any:
     return figure
 
 
-PLOTS = {"layernorm": roofline, "call": overhead, "latency": latency}
+def overlap(plt: Any, table: dict[str, Any]) -> Any:
+    """Time of one batch in a pipeline, beside what is there to compare with: a plain loop, or the ideal and no overlap."""
+    from ascend_cy.bench._table import time_text
+
+    rows = table["rows"]
+    figure, axis = plt.subplots(figsize=(8, 1.4 + 0.8 * len(rows)))
+    names = [name for name in ("plain loop", "serial", "ideal", "ascend_cy") if any(name in row["results"] for row in rows)]
+    height = 0.26
+    labelled: set[str] = set()
+    top: list[float] = []
+    for place, row in enumerate(rows):
+        there = [name for name in names if name in row["results"]]
+        for i, name in enumerate(there):
+            share = seconds(row, name) / seconds(row, row["limit"])
+            bar = axis.barh(
+                place + (i - (len(there) - 1) / 2) * height,
+                share,
+                height,
+                color=PIPELINE_COLOURS[name],
+                label=None if name in labelled else name,
+            )
+            labelled.add(name)
+            axis.bar_label(bar, [time_text(seconds(row, name))], padding=2, fontsize=7)
+            top.append(share)
+    axis.axvline(1, color="black", linewidth=1)
+    axis.set_xlim(0, 1.12 * max(top))
+    axis.set_yticks(range(len(rows)), [row["label"] for row in rows])
+    axis.invert_yaxis()
+    axis.set_xlabel("time of one batch ÷ the plain loop's, or the ideal's on a link")
+    axis.set_title("Pipeline: copies and work at the same time")
+    figure.legend(loc="outside lower center", ncols=len(names))
+    return figure
+
+
+PIPELINE_COLOURS = {"plain loop": "#b5b5b5", "serial": "#8d99ae", "ideal": "#000000", "ascend_cy": COLOURS["ascend_cy"]}
+PLOTS = {"layernorm": roofline, "call": overhead, "latency": latency, "pipeline": overlap}
