@@ -556,8 +556,9 @@ cdef class Pipeline:
 
     Iterating waits without the GIL, for the oldest batch only. An exception from the source or a function is raised after
     the results of the batches before it. So is a failure on the device with ``slots=1``; with more, it may come up to
-    ``slots - 1`` batches early, for a device tells which stream failed, not in which batch. However the iteration ends, nothing is left running; the
-    iterator's ``close()`` ends it early. (Ctrl-C does not wait for the work under way if it is pressed twice.)
+    ``slots - 1`` batches early, for a device tells which stream failed, not in which batch. However the iteration
+    ends, nothing is left running; the iterator's ``close()`` ends it early. (Ctrl-C does not wait for the work under
+    way if it is pressed twice.)
 
     One pipeline may serve several threads at once; each iteration has streams of its own.
 
