@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
-import sys
 import threading
 from collections import deque
 from collections.abc import Generator
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from ascend_cy._stream import report_unraisable
 from ascend_cy.errors import AclError
 
 if TYPE_CHECKING:
@@ -119,19 +118,7 @@ def settle(future: StreamFuture[T], result: T, failure: BaseException | None) ->
         else:
             future.set_exception(failure)
     except BaseException as error:  # of a callback: SystemExit, KeyboardInterrupt; others the future reports itself
-        report_unraisable(error, future)
-
-
-def report_unraisable(error: BaseException, future: StreamFuture[Any]) -> None:
-    """As Python reports what nobody waits for; the other futures are to be told all the same."""
-    report: Any = SimpleNamespace(
-        exc_type=type(error),
-        exc_value=error,
-        exc_traceback=error.__traceback__,
-        err_msg="Exception ignored in a callback of a future",
-        object=future,
-    )
-    sys.unraisablehook(report)
+        report_unraisable(error, future, "a callback of a future")
 
 
 _changed = threading.Condition()

@@ -143,7 +143,7 @@ cdef inline int check_eps(object eps, double *value) except -1:
 
 
 cdef int check_eps_slowly(object eps, double *value) except -1:
-    if (isinstance(eps, (bool, str, bytes)) or not hasattr(eps, "__float__")):
+    if isinstance(eps, (bool, str, bytes)) or not hasattr(eps, "__float__"):
         raise TypeError(f"eps must be a number, got {type(eps).__name__}")
     try:
         value[0] = eps

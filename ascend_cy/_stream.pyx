@@ -112,19 +112,23 @@ cdef void run_callback_with_gil(void *context) noexcept with gil:
     try:
         function(*args)
     except BaseException as error:
-        # Nobody waits for the result: report it the way Python reports such errors, and go on.
-        sys.unraisablehook(_Unraisable(error, function))
+        report_unraisable(error, function, "stream callback")
 
 
 class _Unraisable:
     """What sys.unraisablehook wants to know."""
 
-    def __init__(self, error, function):
+    def __init__(self, error, function, where):
         self.exc_type = type(error)
         self.exc_value = error
         self.exc_traceback = error.__traceback__
-        self.err_msg = "Exception ignored in stream callback"
+        self.err_msg = f"Exception ignored in {where}"
         self.object = function
+
+
+def report_unraisable(error, function, where):
+    """Nobody waits for the result: report the error the way Python reports such errors, and go on."""
+    sys.unraisablehook(_Unraisable(error, function, where))
 
 
 cdef void release_interpreter() noexcept:

@@ -37,7 +37,7 @@ struct ascend_cy_buffer {
 
     std::atomic<uint32_t> references{0};
     State state = State::Idle;
-    uint8_t special = 0; // SpecialBlock
+    uint8_t special = 0; // block_is_foreign, block_is_watched, or 0
     void *pointer = nullptr;
     size_t size = 0;            // as asked for
     size_t bytes = 0;           // as allocated; 0: no memory of the pool
