@@ -474,10 +474,10 @@ cdef class Stream:
     def add_callback(self, function, *args):
         """Call ``function(*args)`` on a thread of the runtime when the work enqueued so far has passed.
 
-        Later work of the stream waits for it. It must not use the device, nor wait for a stream; streams may be
-        closed and dropped there. An exception is reported through
-        ``sys.unraisablehook`` and harms nothing after it. Callbacks still queued when the interpreter exits are
-        dropped.
+        Later work of the stream waits for it. It must not use the device. Waiting there for work that has not passed
+        is an AclError, since the work may be queued behind the callback itself; :meth:`future` is for that. Streams and
+        arrays may be closed and dropped there. An exception is reported through ``sys.unraisablehook`` and harms
+        nothing after it. Callbacks still queued when the interpreter exits are dropped.
 
         Raises
         ------

@@ -492,6 +492,18 @@ def test_a_limit_below_what_is_in_use():
     assert raw(MIB // 2).nbytes == MIB // 2
 
 
+def test_what_is_freed_above_a_limit_goes_at_the_next_refusal():
+    """A limit that was lowered below what is in use: memory freed since does not stay cached above it."""
+    kept, freed = raw(8 * MIB), raw(8 * MIB)
+    ascend_cy.set_memory_limit(4 * MIB)
+    del freed
+    with pytest.raises(ascend_cy.DeviceMemoryError, match=f"its limit is {4 * MIB}"):
+        raw(MIB)
+    assert ascend_cy.memory_stats()["reserved"] == in_use() == 8 * MIB
+    del kept
+    assert raw(4 * MIB).nbytes == ascend_cy.memory_stats()["reserved"] == 4 * MIB
+
+
 OUT_OF_MEMORY = """
 import numpy as np
 import ascend_cy

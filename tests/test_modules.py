@@ -438,6 +438,28 @@ def test_versions_side_by_side():
     made[1].unload()
 
 
+def test_a_callback_does_not_wait_for_launches():
+    """It is one of the things they wait for. The module is unloaded all the same, as the launches have passed."""
+    module = ascend_cy.compile(VALUE.format(value="3.0f"), name="behind a callback")
+    stream, out = ascend_cy.Stream(), ascend_cy.zeros(1)
+    launched, seen = threading.Event(), []
+
+    def work():
+        launched.wait(60)
+        try:
+            module.unload()
+        except ascend_cy.AclError as error:
+            seen.append(str(error))
+
+    stream.add_callback(work)
+    module.kernel("set_value")[1, stream](out)
+    launched.set()
+    stream.synchronize()
+    assert len(seen) == 1 and "a callback must not wait" in seen[0]
+    assert out.to_numpy()[0] == 3 and module.closed
+    assert module not in ascend_cy.modules()
+
+
 def test_reload_under_load():
     """No call is lost and none sees a mixture, while versions come and go."""
     module = ascend_cy.compile(VALUE.format(value="1.0f"))

@@ -795,6 +795,88 @@ time.sleep(0.2)
     child.check(code, tmp_path, timeout=SOON)
 
 
+# What a callback that waits could wait for is itself.
+WAITS = {
+    "its own stream": "stream.synchronize()",
+    "an event behind it": "behind.synchronize()",
+    "the device": "ascend_cy.synchronize()",
+    "all devices": "ascend_cy.synchronize_all()",
+    "an array of its stream": "array.to_numpy()",
+    "a stream behind its own": "follower.synchronize()",
+    "an operator on its stream": "with stream: ascend_cy.layernorm(rows)",
+}
+
+
+@pytest.mark.parametrize("wait", WAITS)
+def test_a_callback_that_waits_is_refused(tmp_path, wait):
+    code = f"""
+import threading
+import numpy as np
+import ascend_cy
+
+stream, follower, behind = ascend_cy.Stream(), ascend_cy.Stream(), ascend_cy.Event()
+array, rows = ascend_cy.zeros(1000, stream=stream), np.ones((2000, 3000), np.float32)
+ready, seen = threading.Event(), []
+
+def work():
+    ready.wait({SOON})
+    try:
+        {WAITS[wait]}
+    except ascend_cy.AclError as error:
+        seen.append(error)
+
+stream.add_callback(work)
+behind.record(stream)
+follower.wait(stream)
+array.fill(1, stream)
+ready.set()
+stream.synchronize()
+[error] = seen
+assert "a callback must not wait" in str(error), error
+assert (array.to_numpy() == 1).all()
+ascend_cy.synchronize_all()
+"""
+    child.check(code, tmp_path, timeout=SOON)
+
+
+def test_a_callback_may_ask_what_has_passed_and_allocate(tmp_path):
+    """Waits that are over before they begin; and memory that would have to be waited for is out of memory."""
+    code = f"""
+import ascend_cy
+
+stream, other = ascend_cy.Stream(), ascend_cy.Stream()
+pool = ascend_cy.MemoryPool(limit=4 << 20)
+with pool, stream:
+    held = ascend_cy.zeros(3 << 20, "u1")
+event = other.record()
+event.synchronize()
+seen = []
+
+def work():
+    global held
+    event.synchronize()
+    other.synchronize()
+    with pool, other:
+        for size in (1 << 20, 2 << 20):
+            try:
+                seen.append(ascend_cy.empty(size, "u1", stream=other).nbytes)
+            except ascend_cy.DeviceMemoryError as error:
+                seen.append(error)
+        pool.trim()
+    ascend_cy.trim_memory()
+    ascend_cy.empty_pinned(1 << 20)[:] = 1
+
+stream.add_callback(work)
+held.record_stream(stream)
+del held
+stream.synchronize()
+assert seen[0] == 1 << 20 and isinstance(seen[1], MemoryError) and "a callback must not wait" in str(seen[1]), seen
+with pool:
+    assert ascend_cy.empty(4 << 20, "u1", stream=other).nbytes == 4 << 20
+"""
+    child.check(code, tmp_path, timeout=SOON)
+
+
 def test_a_callback_that_could_not_be_enqueued_never_runs(stream):
     embedded.require()
     seen = []

@@ -3,6 +3,9 @@
 
 #include <atomic>
 
+#include "host_function.h"
+#include "thread_state.h"
+
 namespace ascend_cy {
 
 namespace {
@@ -122,6 +125,8 @@ int ascend_cy_synchronize_device(int32_t timeout_ms)
         return fail(ACL_ERROR_RT_PARAM_INVALID, "", "timeout_ms is %d; it is -1 (no limit) or not negative", timeout_ms);
     if (const int error = ascend_cy_ensure_context())
         return error;
+    if (thread_state.in_host_function) // is work of a device itself
+        return refuse_to_wait("a device has work that is not finished");
     if (timeout_ms == -1)
         return ACY_CALL(aclrtSynchronizeDevice);
     // AscendCL refuses 0; a millisecond is the shortest wait it has.

@@ -6,6 +6,9 @@
 #include <new>
 #include <thread>
 
+#include "host_function.h"
+#include "thread_state.h"
+
 struct ascend_cy_event {
     std::atomic<uint32_t> references{1};
     const int32_t device;
@@ -96,6 +99,8 @@ bool mark_passed(aclrtEvent event) noexcept
 
 bool wait_for_mark(aclrtEvent event, const Deadline &deadline) noexcept
 {
+    if (thread_state.in_host_function)
+        return mark_passed(event);
     for (;;) {
         const int32_t left = deadline.limited() ? deadline.left_ms() : 1;
         if (left == 0)
@@ -207,16 +212,20 @@ int ascend_cy_event_synchronize(ascend_cy_event_t *event, int32_t timeout_ms)
     DeviceScope scope(event->device);
     if (scope.error() != ACL_SUCCESS)
         return scope.error();
-    if (timeout_ms == -1)
+    const bool may_wait = !thread_state.in_host_function;
+    if (timeout_ms == -1 && may_wait)
         return ACY_CALL(aclrtSynchronizeEvent, event->handle);
-    if (timeout_ms > 0)
+    if (timeout_ms > 0 && may_wait)
         return ACY_CALL(aclrtSynchronizeEventWithTimeout, event->handle, timeout_ms);
-    if (timeout_ms < 0)
+    if (timeout_ms < -1)
         return fail(ACL_ERROR_RT_PARAM_INVALID, "", "timeout_ms is %d; it is -1 (no limit) or not negative", timeout_ms);
     int done = 0;
     if (const int error = ascend_cy_event_query(event, &done))
         return error;
-    return done ? ACL_SUCCESS : fail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "", "the event has not been reached");
+    constexpr const char *unfinished = "the event has not been reached";
+    return done              ? ACL_SUCCESS
+           : timeout_ms == 0 ? fail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "", "%s", unfinished)
+                             : refuse_to_wait(unfinished);
 }
 
 int ascend_cy_stream_wait_event(ascend_cy_stream_t *stream, ascend_cy_event_t *event)

@@ -19,7 +19,7 @@ int mark_stream(int32_t device, aclrtStream stream, aclrtEvent *event) noexcept;
 
 // True when everything before the mark has run. A device that cannot tell any more has nothing running either.
 bool mark_passed(aclrtEvent event) noexcept;
-// Waits for that until the deadline; false where time was up first.
+// Waits for that until the deadline; false where time was up first. In a host function it never waits.
 bool wait_for_mark(aclrtEvent event, const Deadline &deadline = Deadline()) noexcept;
 
 int64_t live_events() noexcept;

@@ -146,6 +146,11 @@ int enqueue_host_function(Stream *stream, void (*function)(void *), void *contex
     return error;
 }
 
+int refuse_to_wait(const char *unfinished) noexcept
+{
+    return fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "", "%s, and a callback must not wait: it may be what is waited for", unfinished);
+}
+
 void unsubscribe_host_functions(Stream *stream) noexcept
 {
     if (!device_has[ASCEND_CY_ACL_INDEX_aclrtLaunchHostFunc])

@@ -14,6 +14,10 @@ int enqueue_host_function(Stream *stream, void (*function)(void *), void *contex
 // Before an own stream is destroyed.
 void unsubscribe_host_functions(Stream *stream) noexcept;
 
+// For the end of a wait that was not begun, since the thread runs a host function and what it would wait for is not over:
+// that may be queued behind the host function itself. Such a wait never begins; what needs none goes on as ever.
+int refuse_to_wait(const char *unfinished) noexcept;
+
 // Ends our thread, if there is one. False if it is inside somebody's host function and cannot be waited for.
 bool stop_host_function_thread() noexcept;
 

@@ -17,10 +17,12 @@
 #include <vector>
 
 #include "event.h"
+#include "host_function.h"
 #include "launch_function.h"
 #include "launch_log.h"
 #include "profile.h"
 #include "stream.h"
+#include "thread_state.h"
 
 struct ascend_cy_kernel {
     ascend_cy_module *const module;
@@ -245,13 +247,13 @@ Passed has_passed(const Module::Mark &mark) noexcept
     return stream_has_passed(mark.stream) ? Passed::Yes : Passed::No;
 }
 
-// False when time is up.
+// False when time is up, or it would have to wait in a host function.
 bool wait_for(const Module::Mark &mark, const Deadline &deadline) noexcept
 {
     QuietScope quiet; // failures of work belong to those who wait for their streams
     if (mark.event == nullptr) {
         while (has_passed(mark) == Passed::No) {
-            if (deadline.limited() && deadline.left_ms() == 0)
+            if (thread_state.in_host_function || (deadline.limited() && deadline.left_ms() == 0))
                 return false;
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
@@ -441,8 +443,10 @@ int ascend_cy_launches_wait(ascend_cy_launches_t *launches, int32_t timeout_ms)
     const Deadline deadline(timeout_ms);
     for (const Module::Mark &mark : launches->marks)
         if (!wait_for(mark, deadline))
-            return fail(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, "", "kernels of module %s have not finished",
-                        launches->module.c_str());
+            return thread_state.in_host_function
+                       ? refuse_to_wait("kernels of the module have not finished")
+                       : fail(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, "", "kernels of module %s have not finished",
+                              launches->module.c_str());
     return ACL_SUCCESS;
 }
 

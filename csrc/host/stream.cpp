@@ -352,18 +352,21 @@ int ascend_cy_stream_synchronize(ascend_cy_stream_t *stream, int32_t timeout_ms)
         return scope.error();
     int code;
     const char *function;
+    if (timeout_ms == 0 || (timeout_ms >= -1 && thread_state.in_host_function)) { // AscendCL has no such wait
+        int done = 0;
+        if (const int error = ascend_cy_stream_query(stream, &done))
+            return error;
+        constexpr const char *unfinished = "the stream has work that is not finished";
+        return done              ? ACL_SUCCESS
+               : timeout_ms == 0 ? fail(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, "", "%s", unfinished)
+                                 : refuse_to_wait(unfinished);
+    }
     if (timeout_ms == -1) {
         code = device_table.aclrtSynchronizeStream(stream->handle);
         function = "aclrtSynchronizeStream";
     } else if (timeout_ms > 0) {
         code = device_table.aclrtSynchronizeStreamWithTimeout(stream->handle, timeout_ms);
         function = "aclrtSynchronizeStreamWithTimeout";
-    } else if (timeout_ms == 0) { // AscendCL has no such wait
-        int done = 0;
-        if (const int error = ascend_cy_stream_query(stream, &done))
-            return error;
-        return done ? ACL_SUCCESS
-                    : fail(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, "", "the stream has work that is not finished");
     } else {
         return fail(ACL_ERROR_RT_PARAM_INVALID, "", "timeout_ms is %d; it is -1 (no limit) or not negative", timeout_ms);
     }

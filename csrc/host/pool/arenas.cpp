@@ -7,6 +7,7 @@
 #include <new>
 
 #include "../event.h"
+#include "../thread_state.h"
 
 namespace ascend_cy {
 
@@ -244,9 +245,11 @@ bool DevicePool::mark(Lock &lock, Arena *arena, Stream *box) noexcept
 }
 
 // Where a stream cannot be marked (no event left, a stream of another context): waits for all of it instead. False where
-// time was up first.
+// time was up first, or a host function would have to wait.
 bool DevicePool::wait_for_stream(Lock &lock, Arena *arena, Stream *box, const Deadline &deadline) noexcept
 {
+    if (box == nullptr && thread_state.in_host_function)
+        return false;
     Stream *const held = box == nullptr ? hold_box(arena) : nullptr;
     if (box == nullptr && held == nullptr)
         return true;

@@ -10,6 +10,7 @@
 
 #include "../event.h"
 #include "../hazard/hazard.h"
+#include "../thread_state.h"
 #include "foreign.h"
 
 namespace ascend_cy {
@@ -354,7 +355,7 @@ int DevicePool::refuse(size_t size, const Refusal &refusal) noexcept
 {
     if (refusal.code == ACL_ERROR_BAD_ALLOC)
         return fail(ACL_ERROR_BAD_ALLOC, "", "out of host memory");
-    if (refusal.time_is_up)
+    if (refusal.time_is_up && !thread_state.in_host_function)
         return fail(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, "", "memory is short, and work that holds some is not finished");
     if (refusal.code != ACL_SUCCESS && refusal.code != ACL_ERROR_RT_MEMORY_ALLOCATION &&
         refusal.code != ACL_ERROR_RT_DEVICE_OOM)
@@ -376,6 +377,8 @@ int DevicePool::refuse(size_t size, const Refusal &refusal) noexcept
     size_t total_bytes = 0;
     if (refusal.code != ACL_SUCCESS && device_table.aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total_bytes) == 0)
         add_to_message("; the device has %zu of %zu bytes free", free_bytes, total_bytes);
+    if (refusal.time_is_up)
+        add_to_message("; some is free once work has passed, but a callback must not wait");
     add_to_message(" (release arrays or use smaller batches%s)",
                    now.limit_bytes == UINT64_MAX || refusal.code != ACL_SUCCESS ? "" : ", or raise the limit");
     return ACL_ERROR_RT_MEMORY_ALLOCATION;

@@ -14,6 +14,7 @@
 
 #include "../deadline.h"
 #include "../event.h"
+#include "../thread_state.h"
 
 namespace ascend_cy {
 
@@ -305,7 +306,7 @@ int PinnedPool::trim_waiting(const Deadline &deadline)
     waiting.erase(left, waiting.end());
     if (!waiting.empty())
         keep_pending(&waiting);
-    if (!in_time)
+    if (!in_time && !thread_state.in_host_function) // there, what needs no waiting is all
         return ACL_ERROR_RT_STREAM_SYNC_TIMEOUT;
     Lock lock(mutex_);
     poll_pending(SIZE_MAX);
@@ -321,7 +322,8 @@ void PinnedPool::keep_pending(std::vector<PinnedBlock> *blocks)
         // Nowhere to note them: rare, and waiting is the one way not to lose them.
         lock.unlock();
         for (PinnedBlock &block : *blocks) {
-            wait_for(block, Deadline());
+            if (!wait_for(block, Deadline()))
+                continue; // in a host function, which must not wait: lost
             finish(&block);
             give_back(block);
         }

@@ -10,6 +10,7 @@
 
 #include "../event.h"
 #include "../hazard/hazard.h"
+#include "../thread_state.h"
 
 namespace ascend_cy {
 
@@ -72,9 +73,11 @@ Block *DevicePool::acquire_when_short(Lock &lock, Arena *arena, size_t bytes, Re
             refusal->time_is_up = !wait_for_frees(lock, refusal->deadline);
         else
             mark_everything(lock);
-        if (over_limit(bytes))
-            continue;
         merge_everything();
+        if (over_limit(bytes)) {
+            give_back_quietly(limit_); // above the limit since that was lowered
+            continue;
+        }
         // Whole segments go first, so that none has to be split. Below the limit only as much as is needed; a device
         // that is full gets everything.
         give_back_quietly(refusal->over_limit && limit_ >= bytes ? limit_ - bytes : 0);
@@ -389,7 +392,8 @@ int DevicePool::trim_alone(uint64_t keep, const Deadline &deadline) noexcept
             merge_everything();
             if (!passed) {
                 give_back_segments(keep);
-                return ACL_ERROR_RT_STREAM_SYNC_TIMEOUT; // without a message: the caller asks again
+                // Without a message: the caller asks again. In a host function, what needs no waiting was all.
+                return thread_state.in_host_function ? ACL_SUCCESS : ACL_ERROR_RT_STREAM_SYNC_TIMEOUT;
             }
         }
     }

@@ -132,7 +132,8 @@ ASCEND_CY_API int ascend_cy_synchronize_device(int32_t timeout_ms);
 /* Bit d is set once a stream of device d was made or asked for through this library. Loads nothing. */
 ASCEND_CY_API uint64_t ascend_cy_devices_used(void);
 /* Runs function(context) on a thread of the runtime when the work enqueued by now has passed; later work waits for
- * it. It must not call the device. Where it cannot be enqueued (error returned) it never runs. */
+ * it. Where it cannot be enqueued (error returned) it never runs. It must not wait for the device: the waits of this
+ * library return 207000 there where what they are for has not passed, allocations and trims do without waiting. */
 ASCEND_CY_API int ascend_cy_stream_add_host_function(ascend_cy_stream_t *stream, void (*function)(void *), void *context);
 
 /* ---- events ---- */

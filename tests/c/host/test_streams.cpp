@@ -324,6 +324,53 @@ TEST(streams_that_go_in_a_host_function)
     expect_nothing_left();
 }
 
+TEST(host_functions_do_not_wait)
+{
+    // With and without a limit: what it would wait for is queued behind the function itself. What has passed is no wait.
+    static Stream *stream, *idle;
+    static ascend_cy_event_t *behind, *passed;
+    static void *pinned;
+    stream = make_stream();
+    idle = make_stream();
+    OK(ascend_cy_event_create(0, 0, &behind));
+    OK(ascend_cy_event_create(0, 0, &passed));
+    OK(ascend_cy_event_record(passed, idle));
+    OK(ascend_cy_stream_synchronize(idle, 5000));
+    OK(ascend_cy_pinned_alloc(1 << 20, &pinned));
+    OK(ascend_cy_pinned_record_stream(pinned, stream));
+    hold(stream, true);
+    const int before = ran.load();
+    OK(ascend_cy_stream_add_host_function(stream, [](void *) {
+        for (const int32_t timeout_ms : {-1, 5000}) {
+            CHECK_EQ(ascend_cy_stream_synchronize(stream, timeout_ms), ACL_ERROR_RT_FEATURE_NOT_SUPPORT);
+            expect_message("a callback must not wait");
+            CHECK_EQ(ascend_cy_event_synchronize(behind, timeout_ms), ACL_ERROR_RT_FEATURE_NOT_SUPPORT);
+            CHECK_EQ(ascend_cy_synchronize_device(timeout_ms), ACL_ERROR_RT_FEATURE_NOT_SUPPORT);
+            OK(ascend_cy_stream_synchronize(idle, timeout_ms));
+            OK(ascend_cy_event_synchronize(passed, timeout_ms));
+        }
+        CHECK_EQ(ascend_cy_stream_synchronize(stream, 0), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
+        CHECK_EQ(ascend_cy_event_synchronize(behind, 0), ACL_ERROR_RT_EVENT_SYNC_TIMEOUT);
+        CHECK_EQ(ascend_cy_stream_synchronize(stream, -2), ACL_ERROR_RT_PARAM_INVALID);
+        CHECK_EQ(ascend_cy_event_synchronize(behind, -2), ACL_ERROR_RT_PARAM_INVALID);
+        CHECK_EQ(ascend_cy_synchronize_device(-2), ACL_ERROR_RT_PARAM_INVALID);
+        ascend_cy_pinned_free(pinned);
+        OK(ascend_cy_pinned_trim()); // leaves it: the stream uses it
+        OK(ascend_cy_pool_trim_to(nullptr, 0, -1));
+        ++ran;
+    }, nullptr));
+    OK(ascend_cy_event_record(behind, stream));
+    hold(stream, false);
+    OK(ascend_cy_stream_synchronize(stream, 5000));
+    CHECK_EQ(ran.load(), before + 1);
+    OK(ascend_cy_event_synchronize(behind, -1));
+    ascend_cy_event_release(behind);
+    ascend_cy_event_release(passed);
+    ascend_cy_stream_release(stream);
+    ascend_cy_stream_release(idle);
+    expect_nothing_left();
+}
+
 TEST(late_faults_name_the_launches)
 {
     Stream *stream = make_stream();
