@@ -317,8 +317,10 @@ def live_objects():
     """
     cdef ascend_cy_live_counts_t counts
     cdef int64_t modules = ascend_cy_live_modules()
+    with nogil:  # may destroy streams that were dropped, and hand over what waited for them
+        ascend_cy_live_counts(&counts)
     drop_passed()
-    with nogil:  # may destroy streams that were dropped
+    with nogil:
         ascend_cy_live_counts(&counts)
     return {"streams": counts.streams, "events": counts.events, "buffers": counts.buffers,
             "buffer_bytes": counts.buffer_bytes, "pinned": counts.pinned, "pinned_bytes": counts.pinned_bytes,

@@ -877,6 +877,41 @@ with pool:
     child.check(code, tmp_path, timeout=SOON)
 
 
+def test_memory_of_others_that_goes_in_a_callback_is_not_waited_for(tmp_path):
+    """Not even where no callback can be had that would hand it back."""
+    embedded.require()
+    code = f"""
+import threading, weakref
+import numpy as np
+import ascend_cy, embedded
+
+class Owner:
+    pass
+
+rows, owner, stream = np.zeros(1000, np.float32), Owner(), ascend_cy.Stream()
+gone = threading.Event()
+weakref.finalize(owner, gone.set)
+held = [ascend_cy.from_pointer(rows.ctypes.data, 1000, "float32", owner=owner, stream=stream)]
+del owner
+enqueued, seen = threading.Event(), []
+
+def work():
+    enqueued.wait({SOON})
+    with embedded.faults("call=aclrtLaunchHostFunc,times=always"):
+        held.clear()
+    seen.append(gone.is_set())
+
+stream.add_callback(work)
+held[0].fill(1)
+enqueued.set()
+stream.synchronize()
+assert seen == [False], "given back while work used it"
+ascend_cy.live_objects()
+assert gone.wait({SOON}) and (rows == 1).all()
+"""
+    child.check(code, tmp_path, timeout=SOON)
+
+
 def test_a_callback_that_could_not_be_enqueued_never_runs(stream):
     embedded.require()
     seen = []

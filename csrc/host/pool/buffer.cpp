@@ -7,6 +7,7 @@
 #include "../event.h"
 #include "../hazard/hazard.h"
 #include "device_pool.h"
+#include "foreign.h"
 #include "pinned_pool.h"
 
 namespace ascend_cy {
@@ -242,6 +243,7 @@ void ascend_cy_live_counts(ascend_cy_live_counts_t *out)
     std::memset(out, 0, sizeof *out);
     if (ascend_cy_is_forked_child())
         return; // the parent's objects
+    collect_foreign();
     collect_dropped_streams(); // whose memory then is everybody's
     collect_retired_pools();
     for (int32_t device = 0; device < max_devices; ++device)

@@ -104,6 +104,7 @@ int DevicePool::create_slowly(size_t size, size_t bytes, Stream *stream, const D
         refusal.over_limit = true;
         return refuse(size, refusal);
     }
+    collect_foreign();
     collect_dropped_streams();
     collect_retired_pools();
     DeviceScope scope(device_);

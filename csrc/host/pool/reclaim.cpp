@@ -11,6 +11,7 @@
 #include "../event.h"
 #include "../hazard/hazard.h"
 #include "../thread_state.h"
+#include "foreign.h"
 
 namespace ascend_cy {
 
@@ -368,6 +369,7 @@ bool DevicePool::wait_for_frees(Lock &lock, const Deadline &deadline) noexcept
 
 int DevicePool::trim(uint64_t keep, const Deadline &deadline) noexcept
 {
+    collect_foreign();
     collect_dropped_streams();
     collect_retired_pools();
     DeviceScope scope(device_);
