@@ -246,9 +246,7 @@ void ascend_cy_live_counts(ascend_cy_live_counts_t *out)
     collect_foreign();
     collect_dropped_streams(); // whose memory then is everybody's
     collect_retired_pools();
-    for (int32_t device = 0; device < max_devices; ++device)
-        for (DevicePool *pool = next_pool(device, nullptr); pool != nullptr; pool = next_pool(device, pool))
-            pool->count_live(out);
+    for_each_pool([out](DevicePool *pool) { pool->count_live(out); });
     count_live_pinned(out);
     collect_dropped_streams(); // of those that the pools just let go as well
     out->streams = live_streams();

@@ -193,6 +193,14 @@ DevicePool *existing_pool(int32_t device) noexcept; // the same, or NULL where i
 // All pools of a device, one after the other: next_pool(device, NULL) is the first, NULL the end.
 DevicePool *next_pool(int32_t device, DevicePool *pool) noexcept;
 
+// Of all devices.
+template <typename Visit> void for_each_pool(Visit visit)
+{
+    for (int32_t device = 0; device < max_devices; ++device)
+        for (DevicePool *pool = next_pool(device, nullptr); pool != nullptr; pool = next_pool(device, pool))
+            visit(pool);
+}
+
 // The pool that the calling thread's buffers on a stream of `device` come from; NULL where the default was not made yet.
 DevicePool *current_pool(int32_t device) noexcept;
 

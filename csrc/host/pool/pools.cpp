@@ -199,17 +199,15 @@ void collect_retired_pools() noexcept
 {
     if (__builtin_expect(retired_pools.load(std::memory_order_relaxed) == 0, 1) || !device_usable())
         return;
-    for (int32_t device = 0; device < max_devices; ++device)
-        for (DevicePool *pool = next_pool(device, nullptr); pool != nullptr; pool = next_pool(device, pool))
-            if (pool->retired())
-                pool->collect_retired();
+    for_each_pool([](DevicePool *pool) {
+        if (pool->retired())
+            pool->collect_retired();
+    });
 }
 
 void give_back_idle_memory() noexcept
 {
-    for (int32_t device = 0; device < max_devices; ++device)
-        for (DevicePool *pool = next_pool(device, nullptr); pool != nullptr; pool = next_pool(device, pool))
-            pool->give_back_idle();
+    for_each_pool([](DevicePool *pool) { pool->give_back_idle(); });
 }
 
 // ---- the places of a stream ----
