@@ -22,31 +22,50 @@ cdef object take_host_slowly(object obj, str name, str first, Operand *operand)
 cdef int describe_device_slowly(object obj, str name, str first, Operand *operand, ascend_cy_stream_t *box) except -1
 
 
+# Whether `obj` is an ndarray with memory, these flags and a float type of NumPy's own, as users mostly have them; fills
+# `operand`.
+cdef inline bint is_plain_ndarray(object obj, Operand *operand, int flags) noexcept:
+    cdef int num
+    if not cnp.PyArray_CheckExact(obj) or not cnp.PyArray_CHKFLAGS(<cnp.ndarray>obj, flags):
+        return False
+    num = cnp.PyArray_TYPE(<cnp.ndarray>obj)
+    if (num != cnp.NPY_FLOAT32 and num != cnp.NPY_FLOAT16) or not cnp.PyArray_ISNOTSWAPPED(<cnp.ndarray>obj):
+        return False
+    operand.data = cnp.PyArray_DATA(<cnp.ndarray>obj)
+    operand.shape = <const Py_ssize_t *>cnp.PyArray_DIMS(<cnp.ndarray>obj)
+    operand.rank = cnp.PyArray_NDIM(<cnp.ndarray>obj)
+    operand.code = ACL_FLOAT if num == cnp.NPY_FLOAT32 else ACL_FLOAT16
+    return operand.data is not NULL
+
+
 # A contiguous, aligned, native ndarray with the elements of `obj` (itself where it is one already); fills `operand`,
 # which stays valid while the result lives. TypeError where obj is no array, is a DeviceArray, or has no device dtype;
 # `first` is the argument that says where the call works.
 cdef inline object take_host(object obj, str name, str first, Operand *operand):
-    # float32 and float16 ndarrays as users mostly have them, without a call.
-    cdef int num
-    if cnp.PyArray_CheckExact(obj) and cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>obj):
-        num = cnp.PyArray_TYPE(<cnp.ndarray>obj)
-        if num == cnp.NPY_FLOAT32 or num == cnp.NPY_FLOAT16:
-            operand.data = cnp.PyArray_DATA(<cnp.ndarray>obj)
-            operand.shape = <const Py_ssize_t *>cnp.PyArray_DIMS(<cnp.ndarray>obj)
-            operand.rank = cnp.PyArray_NDIM(<cnp.ndarray>obj)
-            operand.code = ACL_FLOAT if num == cnp.NPY_FLOAT32 else ACL_FLOAT16
-            return obj
+    if is_plain_ndarray(obj, operand, cnp.NPY_ARRAY_CARRAY_RO):
+        return obj
     return take_host_slowly(obj, name, first, operand)
+
+
+# Whether `obj` is an open DeviceArray that was made on the stream, and so is on its device; fills `operand`.
+cdef inline bint is_streams_own(object obj, Operand *operand, const void *box) noexcept:
+    if type(obj) is not DeviceArray or (<DeviceArray>obj).buffer is NULL or (<DeviceArray>obj).home is not box:
+        return False
+    operand.data = (<DeviceArray>obj).data
+    operand.shape = (<DeviceArray>obj).dims
+    operand.rank = (<DeviceArray>obj).rank
+    operand.code = (<DeviceArray>obj).code
+    return True
+
+
+# The same of a contiguous one with elements.
+cdef inline bint is_plain_array(object obj, Operand *operand, const void *box) noexcept:
+    return is_streams_own(obj, operand, box) and (<DeviceArray>obj).contiguous and operand.data is not NULL
 
 
 # Checks that `obj` is an open DeviceArray on the stream's device and describes it; enqueues nothing.
 cdef inline int describe_device(object obj, str name, str first, Operand *operand, ascend_cy_stream_t *box) except -1:
-    # An array that was made on the stream is on its device.
-    if type(obj) is DeviceArray and (<DeviceArray>obj).buffer is not NULL and (<DeviceArray>obj).home is box:
-        operand.data = (<DeviceArray>obj).data
-        operand.shape = (<DeviceArray>obj).dims
-        operand.rank = (<DeviceArray>obj).rank
-        operand.code = (<DeviceArray>obj).code
+    if is_streams_own(obj, operand, box):
         return 0
     return describe_device_slowly(obj, name, first, operand, box)
 

@@ -10,8 +10,9 @@ from ascend_cy._dtypes cimport ACL_BF16, ACL_FLOAT, ACL_FLOAT16, dtype_of, items
 from ascend_cy._host cimport *
 from ascend_cy._intake cimport (Operand, array_of, check_device_argument, check_float, check_normalized_ndim,
                                 check_out, check_stream, check_weight, describe_device, describe_open, hold,
-                                new_host_like, ranges_meet, refuse_device_overlap, refuse_host_overlap, refuse_mixed,
-                                refuse_overlap, release_held, shape_of, take_device, take_host, take_out)
+                                is_plain_array, is_plain_ndarray, new_host_like, ranges_meet, refuse_device_overlap,
+                                refuse_host_overlap, refuse_mixed, refuse_overlap, release_held, shape_of, take_device,
+                                take_host, take_out)
 from ascend_cy._staging cimport FEW_ELEMENTS, room_on_device, settle_host_call, settle_views, to_device, to_host
 from ascend_cy._status cimport check
 from ascend_cy._stream cimport Stream, enter_stream, stream_box, wrap_stream
@@ -214,33 +215,6 @@ cdef bint is_plain(const Operand *x, const Operand *gamma, const Operand *beta, 
     return True
 
 
-cdef inline bint is_plain_host(object obj, Operand *operand, int flags) noexcept:
-    """Whether `obj` is an ndarray with these flags, elements and a float type of NumPy's own; fills `operand`."""
-    cdef int num
-    if not cnp.PyArray_CheckExact(obj) or not cnp.PyArray_CHKFLAGS(<cnp.ndarray>obj, flags):
-        return False
-    num = cnp.PyArray_TYPE(<cnp.ndarray>obj)
-    if (num != cnp.NPY_FLOAT32 and num != cnp.NPY_FLOAT16) or not cnp.PyArray_ISNOTSWAPPED(<cnp.ndarray>obj):
-        return False
-    operand.data = cnp.PyArray_DATA(<cnp.ndarray>obj)
-    operand.shape = <const Py_ssize_t *>cnp.PyArray_DIMS(<cnp.ndarray>obj)
-    operand.rank = cnp.PyArray_NDIM(<cnp.ndarray>obj)
-    operand.code = ACL_FLOAT if num == cnp.NPY_FLOAT32 else ACL_FLOAT16
-    return operand.data is not NULL
-
-
-cdef inline bint is_plain_device(object obj, Operand *operand, const void *box) noexcept:
-    """Whether `obj` is an open, contiguous DeviceArray with elements that was made on the stream; fills `operand`."""
-    if (type(obj) is not DeviceArray or (<DeviceArray>obj).buffer is NULL or (<DeviceArray>obj).home is not box
-            or not (<DeviceArray>obj).contiguous):
-        return False
-    operand.data = (<DeviceArray>obj).data
-    operand.shape = (<DeviceArray>obj).dims
-    operand.rank = (<DeviceArray>obj).rank
-    operand.code = (<DeviceArray>obj).code
-    return operand.data is not NULL
-
-
 cdef object layernorm_host(object x, object gamma, object beta, double eps, int normalized_ndim, object out,
                            bint return_stats, void *stream):
     cdef ascend_cy_stream_t *box = <ascend_cy_stream_t *>stream
@@ -254,10 +228,10 @@ cdef object layernorm_host(object x, object gamma, object beta, double eps, int 
     cdef size_t nbytes
     cdef bint unified, few
     gamma_operand.data = beta_operand.data = NULL
-    if (normalized_ndim == 1 and not return_stats and is_plain_host(out, &out_operand, cnp.NPY_ARRAY_CARRAY)
-            and is_plain_host(x, &x_operand, cnp.NPY_ARRAY_CARRAY_RO)
-            and (gamma is None or is_plain_host(gamma, &gamma_operand, cnp.NPY_ARRAY_CARRAY_RO))
-            and (beta is None or is_plain_host(beta, &beta_operand, cnp.NPY_ARRAY_CARRAY_RO))
+    if (normalized_ndim == 1 and not return_stats and is_plain_ndarray(out, &out_operand, cnp.NPY_ARRAY_CARRAY)
+            and is_plain_ndarray(x, &x_operand, cnp.NPY_ARRAY_CARRAY_RO)
+            and (gamma is None or is_plain_ndarray(gamma, &gamma_operand, cnp.NPY_ARRAY_CARRAY_RO))
+            and (beta is None or is_plain_ndarray(beta, &beta_operand, cnp.NPY_ARRAY_CARRAY_RO))
             and is_plain(&x_operand, &gamma_operand, &beta_operand, &out_operand, eps, &job)
             and ascend_cy_device_info().unified):
         check(launch_layernorm(&job, box))
@@ -339,10 +313,10 @@ cdef object layernorm_device_arrays(object x, object gamma, object beta, double 
     cdef int code
     buffers[0] = buffers[1] = buffers[2] = buffers[3] = NULL
     gamma_operand.data = beta_operand.data = NULL
-    if (normalized_ndim == 1 and not return_stats and is_plain_device(out, &out_operand, box)
-            and not (<DeviceArray>out).readonly and is_plain_device(x, &x_operand, box)
-            and (gamma is None or is_plain_device(gamma, &gamma_operand, box))
-            and (beta is None or is_plain_device(beta, &beta_operand, box))
+    if (normalized_ndim == 1 and not return_stats and is_plain_array(out, &out_operand, box)
+            and not (<DeviceArray>out).readonly and is_plain_array(x, &x_operand, box)
+            and (gamma is None or is_plain_array(gamma, &gamma_operand, box))
+            and (beta is None or is_plain_array(beta, &beta_operand, box))
             and is_plain(&x_operand, &gamma_operand, &beta_operand, &out_operand, eps, &job)
             and ascend_cy_device_info().unified):
         buffers[0] = <ascend_cy_buffer_t *>(<DeviceArray>x).buffer
