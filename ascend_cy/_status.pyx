@@ -10,6 +10,10 @@ import threading
 from ascend_cy.errors import (AclError, DeviceMemoryError, DeviceNotFoundError, KernelError, KernelNotFoundError,
                               MemoryHazardError)
 
+cdef extern from "Python.h" nogil:
+    int PyGILState_Check()
+    void *PyEval_SaveThread()
+
 cdef extern from "pythread.h" nogil:
     unsigned long PyThread_get_thread_ident()
 
@@ -78,6 +82,8 @@ cdef bint in_main_thread() noexcept nogil:
 cdef void park_at_exit() noexcept nogil:
     """Never returns in a thread that outlives the interpreter: there is no GIL left to take."""
     if interpreter_exiting.load() and not in_main_thread():
+        if PyGILState_Check():
+            PyEval_SaveThread()  # the interpreter still needs it
         while True:
             pause()
 

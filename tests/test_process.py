@@ -125,6 +125,13 @@ def work():
 threading.Thread(target=work, daemon=True).start()
 time.sleep(0.05)
 """,
+    "a daemon thread whose calls are refused at the end": """
+def work():
+    while True:
+        ascend_cy.Stream().close()
+threading.Thread(target=work, daemon=True).start()
+time.sleep(0.05)
+""",
     "a daemon thread that waits": """
 gate = threading.Event()
 stream.add_callback(gate.wait, 30)
@@ -150,7 +157,9 @@ thread = threading.Thread(target=work); thread.start(); thread.join()
 
 @pytest.mark.parametrize("how", ENDINGS)
 def test_exit_with_everything_alive(tmp_path, how):
-    assert check(ALIVE + ENDINGS[how], tmp_path, timeout=30) == ""
+    # An exit function from before the import runs last, and lets other threads go on for a while.
+    late = "import atexit, time; atexit.register(time.sleep, 0.1)\n"
+    assert check(late + ALIVE + ENDINGS[how], tmp_path, timeout=30 * child.PATIENCE) == ""
 
 
 @pytest.mark.parametrize("order", ["import first", "import last"])
