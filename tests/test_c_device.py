@@ -260,7 +260,7 @@ NEVER_REFUSE = {
     "aclrtGetStreamIdFromExceptionInfo", "aclrtGetTaskIdFromExceptionInfo", "aclrtGetThreadIdFromExceptionInfo",
     "aclrtSetExceptionInfoCallback", "aclrtSetOpExecuteTimeOut", "aclrtSetOpExecuteTimeOutWithMs", "aclrtSetOpWaitTimeout",
     "ascendcl_cpu_fault_counts", "ascendcl_cpu_get_log_topics", "ascendcl_cpu_get_workers", "ascendcl_cpu_set_log_callback",
-    "ascendcl_cpu_set_log_topics",
+    "ascendcl_cpu_reset_log_topics", "ascendcl_cpu_set_log_topics",
 }
 
 

@@ -57,8 +57,11 @@ enum {
 /* Chooses topics (replaces ASCENDCL_CPU_LOG). */
 ASCENDCL_CPU_API void ascendcl_cpu_set_log_topics(uint32_t topics);
 ASCENDCL_CPU_API uint32_t ascendcl_cpu_get_log_topics(void);
+/* Goes back to what ASCENDCL_CPU_LOG says, read by now or later. */
+ASCENDCL_CPU_API void ascendcl_cpu_reset_log_topics(void);
 /* Sends log lines to `callback` instead of stderr; NULL goes back. It is called from any thread, also from the
- * device's own, must not call AscendCL, and must stay valid until another one was set. */
+ * device's own, with a lock of the log held, so for one line at a time: it must not call AscendCL nor this function,
+ * and wait for nobody who may. It must stay valid until another one was set; then it runs no more. */
 ASCENDCL_CPU_API void ascendcl_cpu_set_log_callback(void (*callback)(uint32_t topic, const char *line, void *context),
                                                     void *context);
 

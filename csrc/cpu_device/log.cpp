@@ -9,13 +9,13 @@
 #include <cstdio>
 #include <cstring>
 #include <mutex>
+#include <new>
 
 #include "in_use.h"
 
 namespace acl_cpu {
 
 std::atomic<uint32_t> g_log_topics{0};
-std::atomic<bool> g_log_topics_chosen{false};
 
 namespace {
 
@@ -40,6 +40,11 @@ std::mutex &sink_lock = *new std::mutex;
 void (*sink)(uint32_t, const char *, void *) = nullptr;
 void *sink_context = nullptr;
 
+/* Another lock than the sink's, which is held where callbacks run: they may choose topics. */
+std::mutex &topics_lock = *new std::mutex;
+bool topics_chosen = false; /* by ascendcl_cpu_set_log_topics */
+uint32_t topics_of_environment = 0;
+
 } // namespace
 
 void log_line(uint32_t topic, const char *format, ...)
@@ -55,6 +60,8 @@ void log_line(uint32_t topic, const char *format, ...)
     va_end(arguments);
 
     std::lock_guard<std::mutex> hold(sink_lock);
+    /* Turned off meanwhile: whoever does that, and then takes the callback away, gets no line on stderr. */
+    if (!logs(topic)) return;
     if (sink != nullptr) {
         UseScope scope;
         sink(topic, line, sink_context);
@@ -89,12 +96,33 @@ bool parse_log_topics(const char *text, uint32_t *topics, const char **bad_word)
     return true;
 }
 
+void adopt_log_topics(uint32_t topics)
+{
+    std::lock_guard<std::mutex> hold(topics_lock);
+    topics_of_environment = topics;
+    if (!topics_chosen) g_log_topics.store(topics);
+}
+
+void reset_log_locks_after_fork()
+{
+    new (&sink_lock) std::mutex;
+    new (&topics_lock) std::mutex;
+}
+
 } // namespace acl_cpu
 
 void ascendcl_cpu_set_log_topics(uint32_t topics)
 {
-    acl_cpu::g_log_topics_chosen.store(true);
+    std::lock_guard<std::mutex> hold(acl_cpu::topics_lock);
+    acl_cpu::topics_chosen = true;
     acl_cpu::g_log_topics.store(topics & ASCENDCL_CPU_LOG_ALL);
+}
+
+void ascendcl_cpu_reset_log_topics(void)
+{
+    std::lock_guard<std::mutex> hold(acl_cpu::topics_lock);
+    acl_cpu::topics_chosen = false;
+    acl_cpu::g_log_topics.store(acl_cpu::topics_of_environment);
 }
 
 uint32_t ascendcl_cpu_get_log_topics(void) { return acl_cpu::g_log_topics.load(); }

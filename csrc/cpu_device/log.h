@@ -13,7 +13,6 @@
 namespace acl_cpu {
 
 extern std::atomic<uint32_t> g_log_topics;
-extern std::atomic<bool> g_log_topics_chosen; /* by ascendcl_cpu_set_log_topics */
 
 inline bool logs(uint32_t topic) { return (g_log_topics.load(std::memory_order_relaxed) & topic) != 0; }
 
@@ -21,6 +20,11 @@ inline bool logs(uint32_t topic) { return (g_log_topics.load(std::memory_order_r
 
 /* "memory,launches" or "all" to a mask. Returns false and names the bad word otherwise. */
 bool parse_log_topics(const char *text, uint32_t *topics, const char **bad_word);
+/* What the environment says; ascendcl_cpu_set_log_topics stands against it. */
+void adopt_log_topics(uint32_t topics);
+
+/* In the child, whose other threads are gone with what they held. */
+void reset_log_locks_after_fork();
 
 } // namespace acl_cpu
 

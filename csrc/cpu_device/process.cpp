@@ -18,6 +18,7 @@
 #include "faults.h"
 #include "kernel.h"
 #include "leaks.h"
+#include "log.h"
 #include "memory.h"
 #include "model.h"
 #include "notify.h"
@@ -40,6 +41,7 @@ void after_fork_in_child()
      * the child may begin for itself. Else every call stops at the door, before any lock. */
     if (used.load()) g_gate.fetch_or(GATE_FORKED);
     reset_fault_lock_after_fork();
+    reset_log_locks_after_fork();
 }
 
 /* Set while an entry is taken out of the exit handlers, which calls it. */

@@ -222,7 +222,7 @@ std::atomic<const Settings *> current{nullptr};
 void adopt(const Reading &reading)
 {
     /* What was asked for by function call stands against the environment. */
-    if (reading.has_log_topics && !g_log_topics_chosen.load()) g_log_topics.store(reading.log_topics);
+    if (reading.has_log_topics) adopt_log_topics(reading.log_topics);
     if (reading.faults != nullptr && !faults_chosen()) set_fault_spec(reading.faults);
     pool().set_workers(workers_chosen ? chosen_workers : reading.workers);
     auto same = std::find_if(readings.begin(), readings.end(),

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Fault injection, log, live objects: what the library offers beyond AscendCL. */
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "ascend_cy/ascendcl_cpu.h"
 
 #include "check.h"
@@ -149,6 +152,37 @@ static void logging(void)
     ascendcl_cpu_set_log_topics(0);
 }
 
+/* A line that waits for the log while its topic is turned off is not written any more. */
+static atomic_int lines_seen, may_go_on;
+static void on_slow_line(uint32_t topic, const char *line, void *context)
+{
+    (void)topic, (void)line, (void)context;
+    atomic_fetch_add(&lines_seen, 1);
+    while (!atomic_load(&may_go_on)) usleep(1000);
+}
+
+static void *write_an_error(void *unused)
+{
+    CHECK(aclrtMalloc(NULL, 64, ACL_MEM_MALLOC_HUGE_FIRST) != 0);
+    return unused;
+}
+
+static void log_off_meanwhile(void)
+{
+    pthread_t first, second;
+    ascendcl_cpu_set_log_callback(on_slow_line, NULL);
+    ascendcl_cpu_set_log_topics(ASCENDCL_CPU_LOG_ERRORS);
+    CHECK(pthread_create(&first, NULL, write_an_error, NULL) == 0);
+    while (!atomic_load(&lines_seen)) usleep(1000);
+    CHECK(pthread_create(&second, NULL, write_an_error, NULL) == 0);
+    usleep(100000);
+    ascendcl_cpu_set_log_topics(0);
+    atomic_store(&may_go_on, 1);
+    CHECK(pthread_join(first, NULL) == 0 && pthread_join(second, NULL) == 0);
+    CHECK(atomic_load(&lines_seen) == 1);
+    ascendcl_cpu_set_log_callback(on_line, log_text);
+}
+
 static void live_objects(void)
 {
     ascendcl_cpu_live_t live = {.struct_size = sizeof live};
@@ -262,6 +296,7 @@ int main(void)
     calls();
     kernels();
     logging();
+    log_off_meanwhile();
     live_objects();
     workers();
     OK(aclrtBinaryUnLoad(binary));

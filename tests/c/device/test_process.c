@@ -448,6 +448,10 @@ static void settings_by_call(void)
     OK(aclFinalize());
     OK(aclInit(NULL));
     CHECK(ascendcl_cpu_get_workers() == 5);
+    ascendcl_cpu_reset_log_topics();
+    CHECK(ascendcl_cpu_get_log_topics() == ASCENDCL_CPU_LOG_MEMORY);
+    ascendcl_cpu_set_log_topics(0);
+    CHECK(ascendcl_cpu_get_log_topics() == 0);
     OK(aclFinalize());
 }
 
