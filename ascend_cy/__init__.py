@@ -50,6 +50,7 @@ from ascend_cy._core import (
     zeros,
 )
 from ascend_cy._futures import StreamFuture
+from ascend_cy._logging import log_to_logging
 from ascend_cy._module import Kernel, Module, load, modules
 from ascend_cy._ops import layernorm, layernorm_backward, matmul, vector_add
 from ascend_cy._paths import PACKAGE as _PACKAGE
@@ -107,6 +108,7 @@ __all__ = [
     "layernorm_backward",
     "live_objects",
     "load",
+    "log_to_logging",
     "matmul",
     "memory_hazards",
     "memory_stats",

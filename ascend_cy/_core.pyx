@@ -17,6 +17,7 @@ import numpy as np
 
 from ascend_cy import _array, _pool, _stream
 from ascend_cy._dlpack import from_dlpack
+from ascend_cy._logging import finish as finish_log  # imports logging, whose exit function so runs after ours
 from ascend_cy._makers import asarray, empty, empty_like, empty_many, from_pointer, full, ones, zeros
 from ascend_cy._pool import (current_pool, default_pool, memory_hazards, memory_stats, reset_peak_memory,
                              set_memory_limit, trim_memory)
@@ -332,6 +333,7 @@ def _at_exit():
     note_interpreter_exit()
     with nogil:
         ascend_cy_shutdown()
+    finish_log()  # after what the shutdown has to say
 
 
 atexit.register(_at_exit)

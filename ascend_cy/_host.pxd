@@ -1,4 +1,4 @@
-# The host library's own headers (runtime.h, pool.h, launch.h) as Cython declarations. No logic.
+# The host library's own headers (runtime.h, pool.h, launch.h …) as Cython declarations. No logic.
 # For the package's own modules, which link libascend_cy; others cimport ascend_cy.
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
@@ -214,3 +214,16 @@ cdef extern from "ascend_cy/profile.h" nogil:
     void ascend_cy_profile_free(ascend_cy_range_t *ranges) noexcept
     void *ascend_cy_range_begin(const char *name, ascend_cy_stream_t *stream) noexcept
     void ascend_cy_range_end(void *range) noexcept
+
+cdef extern from "ascend_cy/device_log.h" nogil:
+    ctypedef struct ascend_cy_log_line_t:
+        ascend_cy_log_line_t *next
+        const char *text
+        int64_t written_ns
+        int64_t thread
+        const char *thread_name
+        uint32_t topic
+    int ascend_cy_device_log_start(uint32_t topics) noexcept
+    void ascend_cy_device_log_stop() noexcept
+    void ascend_cy_device_log_take(ascend_cy_log_line_t **lines, uint64_t *lost) noexcept
+    void ascend_cy_device_log_free(ascend_cy_log_line_t *lines) noexcept

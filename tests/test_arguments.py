@@ -37,6 +37,14 @@ def with_array(function):
     return lambda **arguments: function(array, **arguments)
 
 
+def off_again(function):
+    def call(**arguments):
+        with function(**arguments):
+            pass
+
+    return call
+
+
 def with_kernel(function):
     launched = kernel()
     return lambda **arguments: function(launched, **arguments)
@@ -214,6 +222,7 @@ GOOD: dict[str, Callable[[], tuple[Callable[..., Any], Kwargs]]] = {
     "memory_stats": lambda: (ascend_cy.memory_stats, dict(device=None)),
     "set_memory_limit": lambda: (ascend_cy.set_memory_limit, dict(nbytes=None, device=None)),
     "trim_memory": lambda: (ascend_cy.trim_memory, dict(keep=0, device=None)),
+    "log_to_logging": lambda: (off_again(ascend_cy.log_to_logging), dict(topics="errors")),
     "has": lambda: (ascend_cy.has, dict(function="aclrtMalloc")),
     "Stream.record": lambda: (ascend_cy.Stream().record, dict(event=None)),
     "Stream.wait": lambda: (ascend_cy.Stream().wait, dict(other=ascend_cy.Event())),
@@ -332,6 +341,8 @@ BAD: dict[str, dict[str, list]] = {
     "memory_stats": {"device": DEVICE},
     "set_memory_limit": {"nbytes": BYTES, "device": DEVICE},
     "trim_memory": {"keep": [*BYTES, (TypeError, None)], "device": DEVICE},
+    "log_to_logging": {"topics": [(TypeError, 3), (TypeError, b"errors"), (TypeError, [None]), (ValueError, "error"), (ValueError, ""),
+                                  (ValueError, []), (ValueError, ["errors,memory"])]},
     "has": {"function": [(TypeError, None), (TypeError, b"aclrtMalloc"), (TypeError, 3)]},
     "Stream.record": {"event": [(TypeError, 3), (TypeError, Made(ascend_cy.Stream, "a stream")),
                                 (ValueError, closed(ascend_cy.Event, "event"))]},

@@ -146,6 +146,7 @@ NO_DEVICE = {
     "__version__": "a text",
     "DeviceArray.__len__": "reads a field",
     "memory_hazards": "a list that the host keeps",
+    "log_to_logging": "calls nothing of AscendCL",
     "DeviceArray.__copy__": "refuses, or is copy()",
     "DeviceArray.__deepcopy__": "is copy()",
     "DeviceArray.__delitem__": "always raises",

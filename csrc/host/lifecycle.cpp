@@ -6,6 +6,7 @@
 #include <mutex>
 #include <pthread.h>
 
+#include "device_log.h"
 #include "errors.h"
 #include "hazard/hazard.h"
 #include "host_function.h"
@@ -44,6 +45,7 @@ void mark_forked_child()
 {
     if (!load_started.load(std::memory_order_relaxed))
         return; // the device was not touched: the child starts afresh
+    forget_device_log_of_parent();
     // Neither was it by harmless questions (how many devices?), which pre-forking servers ask. What a vendor's library
     // keeps from them is not known.
     const LoadedDevice *device = the_device.load(std::memory_order_relaxed);
@@ -92,13 +94,22 @@ const LoadedDevice *loaded_device() noexcept
     return the_device.load(std::memory_order_acquire);
 }
 
-int make_ready() noexcept
+int beyond_use() noexcept
 {
     if (forked_child.load(std::memory_order_relaxed))
         return fail(forked_code, "", "%s", forked_reason);
-    std::lock_guard<std::mutex> lock(init_mutex);
     if (shut_down.load(std::memory_order_relaxed))
         return fail(ACL_ERROR_UNINITIALIZE, "", "the device was shut down: the process is about to end");
+    return ACL_SUCCESS;
+}
+
+int make_ready() noexcept
+{
+    if (const int error = beyond_use())
+        return error; // in a forked child the lock may be held for ever
+    std::lock_guard<std::mutex> lock(init_mutex);
+    if (const int error = beyond_use())
+        return error;
     if (!init_done) {
         init_started.store(true, std::memory_order_relaxed);
         if (const int error = initialise())

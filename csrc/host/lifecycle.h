@@ -18,6 +18,9 @@ inline bool device_usable() noexcept { return device_ready.load(std::memory_orde
 // Loads and initialises if that has not happened; the error that forbids using the device otherwise.
 [[gnu::cold]] int make_ready() noexcept;
 
+// The error of a forked child, or of a process that is about to end, where the device cannot be used any more.
+[[gnu::cold]] int beyond_use() noexcept;
+
 inline int ready() noexcept { return __builtin_expect(device_usable(), 1) ? ACL_SUCCESS : make_ready(); }
 
 // The device library, loaded if it has not been. Never NULL.
