@@ -6,6 +6,8 @@
 #include <new>
 #include <thread>
 
+#include "hazard/hazard.h"
+
 #include "host_function.h"
 #include "thread_state.h"
 
@@ -88,6 +90,7 @@ int mark_stream(int32_t device, aclrtStream stream, aclrtEvent *event) noexcept
 
 bool mark_passed(aclrtEvent event) noexcept
 {
+    hazard::OwnQuestion asks;
     // One call may fail while the work goes on; a device that does not answer the second time either has none.
     for (int attempt = 0; attempt < 2; ++attempt) {
         aclrtEventRecordedStatus status = ACL_EVENT_RECORDED_STATUS_NOT_READY;

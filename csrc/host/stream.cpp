@@ -5,6 +5,7 @@
 #include <new>
 
 #include "event.h"
+#include "hazard/hazard.h"
 #include "host_function.h"
 #include "launch_log.h"
 #include "pool/device_pool.h"
@@ -189,6 +190,7 @@ int order_after(Stream *stream, Stream *other) noexcept
 
 bool stream_has_passed(Stream *stream) noexcept
 {
+    hazard::OwnQuestion asks;
     // A stream that reports a failure has nothing running, and reports it again; a call that failed does not.
     for (int attempt = 0; attempt < 2; ++attempt) {
         aclrtStreamStatus status = ACL_STREAM_STATUS_NOT_READY;
@@ -200,6 +202,7 @@ bool stream_has_passed(Stream *stream) noexcept
 
 bool stream_is_idle(Stream *stream) noexcept
 {
+    hazard::OwnQuestion asks;
     DeviceScope scope(stream->device);
     aclrtStreamStatus status = ACL_STREAM_STATUS_NOT_READY;
     return scope.error() == ACL_SUCCESS && device_table.aclrtStreamQuery(stream->handle, &status) == ACL_SUCCESS &&
@@ -211,7 +214,11 @@ int order_after_busy(Stream *stream, Stream *other) noexcept
     if (stream == other || (stream->handle == other->handle && stream->device == other->device))
         return ACL_SUCCESS;
     // A stream that failed is ordered by event: its error belongs to whoever waits for it, not here.
-    return stream_is_idle(other) ? ACL_SUCCESS : order_after(stream, other);
+    if (!stream_is_idle(other))
+        return order_after(stream, other);
+    if (hazard::on())
+        hazard::follows_idle(stream);
+    return ACL_SUCCESS;
 }
 
 } // namespace ascend_cy

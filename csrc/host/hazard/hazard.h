@@ -40,6 +40,35 @@ void block_used(const Block *block) noexcept;
 // Its last reference went; `uses` are the streams it was recorded on. Poisons it where the next use can only follow.
 void block_freed(const Block *block) noexcept;
 
+// ---- what the package asks for its own ends ----
+
+// What the thread asks AscendCL while one of these lives is no wait of the program: which work has passed already is a matter of
+// timing, and what is found must not be. It counts for memory that the pool gives out again, and for what is told below.
+class OwnQuestion {
+public:
+    OwnQuestion() noexcept
+    {
+        if (on())
+            begin();
+    }
+    ~OwnQuestion()
+    {
+        if (on())
+            end();
+    }
+    OwnQuestion(const OwnQuestion &) = delete;
+    OwnQuestion &operator=(const OwnQuestion &) = delete;
+
+private:
+    static void begin() noexcept;
+    static void end() noexcept;
+};
+
+// No event was needed to order `stream` behind the stream that this thread asked about last: that one has nothing left.
+void follows_idle(const Stream *stream) noexcept;
+// The pool no longer orders others behind what `stream` did with the block, which has passed.
+void use_forgotten(const Block *block, const Stream *stream) noexcept;
+
 // The buffers that the next launches of this thread on `stream` read and write, as ordered; none ends it.
 void expect(const Block *const *buffers, int reads, int count, aclrtStream stream) noexcept;
 

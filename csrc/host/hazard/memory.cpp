@@ -74,6 +74,21 @@ void Memory::block_used(Range range, const std::string &made_on)
             segment->blocks[range.end] = rest;
     }
     segment->blocks[range.begin] = Block{range.end, true, made_on, "", ""};
+    forget_passed(range, host); // before it gave the memory out, the pool asked
+}
+
+void Memory::forget_passed(Range range, uint32_t stream)
+{
+    Segment *const segment = find(range.begin);
+    if (segment == nullptr)
+        return;
+    std::vector<Use> &uses = segment->uses;
+    uses.erase(std::remove_if(uses.begin(), uses.end(),
+                              [&](const Use &use) {
+                                  return use.range.meets(range) && (stream == host || use.moment.stream == stream) &&
+                                         order_->known_to_have_passed(use.moment);
+                              }),
+               uses.end());
 }
 
 std::string Memory::describe(const Use &use) const

@@ -46,6 +46,8 @@ public:
     // The same until it is known whether the device takes the work; nothing that was noted before is given up for it.
     void announce(Range range, Access access, const Moment &moment, const char *what);
     void withdraw(Range range, const Moment &moment); // what was announced
+    // Uses of the range, on a stream or (`host`) on any, that are known to have passed no longer count.
+    void forget_passed(Range range, uint32_t stream);
 
 private:
     struct Use {

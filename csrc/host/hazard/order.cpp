@@ -93,6 +93,19 @@ void Order::have_passed(const Clocks &clocks)
         streams_[i].passed = std::max(streams_[i].passed, clocks[i]);
 }
 
+void Order::are_known_to_have_passed(const Clocks &clocks)
+{
+    for (size_t i = 0; i < clocks.size(); ++i)
+        streams_[i].known = std::max(streams_[i].known, clocks[i]);
+}
+
+void Order::event_known_to_have_passed(aclrtEvent event)
+{
+    const auto found = events_.find(event);
+    if (found != events_.end())
+        are_known_to_have_passed(found->second);
+}
+
 void Order::event_passed(aclrtEvent event)
 {
     const auto found = events_.find(event);

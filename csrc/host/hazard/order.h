@@ -32,18 +32,26 @@ public:
     // Whether work that is enqueued on `stream` now runs after the moment.
     bool ordered(const Moment &moment, uint32_t stream) const;
     bool passed(const Moment &moment) const { return moment.clock <= streams_[moment.stream].passed; }
+    // The same where the package's own questions count as well.
+    bool known_to_have_passed(const Moment &moment) const
+    {
+        return passed(moment) || moment.clock <= streams_[moment.stream].known;
+    }
 
     // What an event that is recorded now will stand for; to be kept once the device has recorded it.
     std::vector<uint64_t> record(uint32_t stream);
     void recorded(aclrtEvent event, std::vector<uint64_t> before) { events_[event] = std::move(before); }
     void wait(uint32_t stream, aclrtEvent event);
     void event_passed(aclrtEvent event);
+    void event_known_to_have_passed(aclrtEvent event);
     void forget_event(aclrtEvent event) { events_.erase(event); }
     // By stream, what is ordered before the next work of a stream, its own included; and of all streams of a device.
     using Clocks = std::vector<uint64_t>;
     Clocks before(uint32_t stream) const;
     Clocks before_all(int32_t device); // what comes later is other work
     void have_passed(const Clocks &clocks);
+    void are_known_to_have_passed(const Clocks &clocks);
+    void follows(uint32_t stream, const Clocks &clocks) { join(&streams_[stream].seen, clocks); } // and its work later on
     void stream_ends(aclrtStream handle); // its work has passed; its number is used again
 
     std::string name(uint32_t stream) const;
@@ -55,6 +63,7 @@ private:
         bool alive = false;
         uint64_t clock = 0;         // of the latest work; goes on where the number is used again
         uint64_t passed = 0;        // the host saw that work up to here has passed
+        uint64_t known = 0;         // the same where the package asked for its own ends
         std::vector<uint64_t> seen; // by stream: up to where it was waited for
     };
 

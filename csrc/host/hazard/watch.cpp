@@ -64,6 +64,8 @@ struct ThreadNames {
     aclrtStream expected_stream;
 };
 thread_local ThreadNames thread;
+thread_local int own_questions = 0;
+thread_local Order::Clocks last_idle; // what had passed of the stream that an own question found idle
 
 const char *current_name(const char *function)
 {
@@ -399,7 +401,12 @@ aclError query_stream(aclrtStream stream, aclrtStreamStatus *status)
     if (code == ACL_SUCCESS ? *status == ACL_STREAM_STATUS_COMPLETE : over(code)) {
         State &s = state();
         Lock lock(s.mutex);
-        s.order.have_passed(before);
+        if (own_questions == 0) {
+            s.order.have_passed(before);
+        } else {
+            s.order.are_known_to_have_passed(before);
+            last_idle = before;
+        }
     }
     return code;
 }
@@ -408,7 +415,10 @@ void passed(aclrtEvent event)
 {
     State &s = state();
     Lock lock(s.mutex);
-    s.order.event_passed(event);
+    if (own_questions == 0)
+        s.order.event_passed(event);
+    else
+        s.order.event_known_to_have_passed(event);
 }
 
 aclError synchronize_event(aclrtEvent event)
@@ -598,6 +608,24 @@ void expect(const Block *const *buffers, int reads, int count, aclrtStream strea
             thread.expected[thread.expected_count++] = {range_of(buffer->pointer, buffer->bytes > 0 ? buffer->bytes : buffer->size),
                                                         i >= reads};
         }
+}
+
+void OwnQuestion::begin() noexcept { ++own_questions; }
+
+void OwnQuestion::end() noexcept { --own_questions; }
+
+void follows_idle(const Stream *stream) noexcept
+{
+    State &s = state();
+    Lock lock(s.mutex);
+    s.order.follows(number_of_box(stream), last_idle);
+}
+
+void use_forgotten(const Block *block, const Stream *stream) noexcept
+{
+    State &s = state();
+    Lock lock(s.mutex);
+    s.memory.forget_passed(range_of(block->pointer, block->bytes), number_of_box(stream));
 }
 
 void push_name(const char *name) noexcept

@@ -275,6 +275,8 @@ Stream **DevicePool::forget_passed_uses(Block *block) noexcept
             link = &use->next;
             continue;
         }
+        if (hazard::on())
+            hazard::use_forgotten(block, use->stream);
         forgotten[done++] = use->stream;
         __atomic_store_n(link, use->next, __ATOMIC_RELEASE);
         delete use;
