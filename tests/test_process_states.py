@@ -243,7 +243,7 @@ MORE_WAITS = {
     "vector_add": "ascend_cy.vector_add(x, x, stream=stream)",
     "matmul": "ascend_cy.matmul(x, x, stream=stream)",
     "layernorm_backward": "ascend_cy.layernorm_backward(x, x, x[:, 0].copy(), x[:, 0].copy(), stream=stream)",
-    "a number": "array[0, 0].copy(stream).item()",
+    "a number": "with stream: array[0, 0].item()",
     "copy to the host": "array.copy_to(out, stream)",
     "a strided copy": "array[::2].copy_to(out[::2], stream)",
     "a future": "stream.future().result()",
