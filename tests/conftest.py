@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import importlib.util
 import os
@@ -35,6 +36,22 @@ def _hazards():
     """What hazard mode has found (ASCEND_CY_POOL_HAZARD=1); nothing without it."""
     package = sys.modules.get("ascend_cy")
     return package.memory_hazards() if hasattr(package, "memory_hazards") else []
+
+
+def pytest_sessionfinish(session):
+    """Nor may hazard mode have found anything between tests and after them."""
+    if _hazards() and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Says in hazard mode what was found, so that a run that found nothing is told from one that did not look."""
+    package = sys.modules.get("ascend_cy")
+    if not hasattr(package, "memory_hazards") or os.environ.get("ASCEND_CY_POOL_HAZARD", "0") == "0":
+        return
+    if ctypes.CDLL(os.path.join(package.get_library_dir(), "libascend_cy.so")).ascend_cy_pool_hazard_mode():
+        terminalreporter.section("hazard mode")
+        terminalreporter.line("\n".join(_hazards()) or "nothing was found")
 
 
 _failed = pytest.StashKey[bool]()
@@ -85,8 +102,9 @@ def quick_collections():
 @pytest.fixture(scope="session", autouse=True)
 def cache_of_the_run(tmp_path_factory):
     """What tests compile, those of other processes too, goes to a folder of the run and not to the user's cache."""
+    folder = os.environ.get("ASCEND_CY_TEST_RUN_CACHE") or tmp_path_factory.mktemp("ascend_cy-cache")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ASCEND_CY_CACHE_DIR", str(tmp_path_factory.mktemp("ascend_cy-cache")))
+        patch.setenv("ASCEND_CY_CACHE_DIR", str(folder))
         yield
 
 
@@ -122,6 +140,10 @@ def build_consumer(folder, cython=None):
     built = subprocess.run([sys.executable, "setup.py", "-q", "build_ext", "--inplace", "-j2"], cwd=folder, text=True,
                            capture_output=True, timeout=280, env={**os.environ, "PYTHONPATH": path})
     assert built.returncode == 0, built.stdout + built.stderr
+    return load_consumer(folder)
+
+
+def load_consumer(folder):
     modules = {}
     for name in ("plain", "plain_cpp", "operators", "raw"):
         (file,) = folder.glob(name + ".*" + sysconfig.get_config_var("EXT_SUFFIX").rpartition(".")[2])
@@ -134,6 +156,8 @@ def build_consumer(folder, cython=None):
 @pytest.fixture(scope="session")
 def consumer(tmp_path_factory):
     """A downstream project: plain, plain_cpp, operators, raw."""
+    if built := os.environ.get("ASCEND_CY_TEST_CONSUMER"):
+        return load_consumer(Path(built))
     return build_consumer(tmp_path_factory.mktemp("consumer"))
 
 

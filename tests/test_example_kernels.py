@@ -16,11 +16,10 @@ FOLDER = Path(__file__).resolve().parent.parent / "examples" / "kernels"
 
 
 @pytest.fixture(scope="module")
-def examples(tmp_path_factory):
+def examples():
     embedded.require()
     embedded.compiler()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ASCEND_CY_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
         patch.syspath_prepend(str(FOLDER))
         import example_kernels
 

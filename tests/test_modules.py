@@ -15,13 +15,9 @@ from ascend_cy import sim
 
 
 @pytest.fixture(scope="module", autouse=True)
-def cache(tmp_path_factory):
-    """A cache of the tests' own."""
+def compiler():
     embedded.require()
     embedded.compiler()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ASCEND_CY_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        yield
 
 
 ARGUMENTS = """
@@ -67,7 +63,7 @@ template __global__ __aicore__ void set_first<int32_t>(GM_ADDR out, float value)
 
 
 @pytest.fixture(scope="module")
-def arguments(cache):
+def arguments(compiler):
     with ascend_cy.compile(ARGUMENTS) as module:
         yield module
 
@@ -82,7 +78,7 @@ def test_every_kind_of_argument(arguments):
     assert out.to_numpy()[:8].tolist() == pytest.approx([127, 0, 7, 0, 2, 65504, -1e38, 0], rel=1e-2)
 
 
-def test_the_simulators_report_of_ones_own_kernel(cache):
+def test_the_simulators_report_of_ones_own_kernel(compiler):
     """Modules are loaded without a file's name; asking leaves nothing loaded behind."""
     source = ARGUMENTS.replace("void scalars", "void reported")
     out = ascend_cy.zeros(3)

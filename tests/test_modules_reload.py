@@ -18,13 +18,9 @@ import ascend_cy
 
 
 @pytest.fixture(scope="module", autouse=True)
-def cache(tmp_path_factory):
-    """A cache of the tests' own."""
+def compiler():
     embedded.require()
     embedded.compiler()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ASCEND_CY_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        yield
 
 
 # Adds 1 to x[0], and to the version's own place.

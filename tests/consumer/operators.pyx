@@ -133,9 +133,11 @@ def launch_add(kernel, DeviceArray x, int32_t place, float step, int times, Stre
         with nogil:
             array_order_stream(x, True, stream)
             arguments = Arguments(array_data(x), place, step)
-            for i in range(times):
-                kernel_launch(handle, blocks, &arguments, size, stream)
-            array_record_stream(x, stream)
+            try:
+                for i in range(times):
+                    kernel_launch(handle, blocks, &arguments, size, stream)
+            finally:
+                array_record_stream(x, stream)  # launches before one that failed use it
     finally:
         kernel_release(handle)
 

@@ -1,7 +1,7 @@
 # cython: language_level=3
 """AscendCL itself, on the arrays and streams of ascend_cy."""
 
-from ascend_cy cimport DeviceArray, Stream, _acl, array_data, array_record_stream, stream_handle
+from ascend_cy cimport DeviceArray, Stream, _acl, array_data, array_order_stream, array_record_stream, stream_handle
 
 import ascend_cy
 
@@ -19,6 +19,7 @@ def doubled(DeviceArray source, Stream stream=None):
     handle = stream_handle(stream)
     data = <char *>array_data(target)
     with nogil:
+        array_order_stream(source, False, stream)  # behind what may still write it
         code = _acl.aclrtMemcpyAsync(data, size, array_data(source), size, _acl.ACL_MEMCPY_DEVICE_TO_DEVICE, handle)
         if code == 0:
             code = _acl.aclrtMemcpyAsync(data + size, size, array_data(source), size, _acl.ACL_MEMCPY_DEVICE_TO_DEVICE, handle)
