@@ -723,12 +723,12 @@ def work():
     with ascend_cy.Stream():
         while not stop.is_set():
             lines(5)
-            ascend_cy.layernorm(ascend_cy.ones((64, 64))).to_numpy()
+            ascend_cy.layernorm(x)
 def switch():
     while not stop.is_set():
         with ascend_cy.log_to_logging("memory"):
             pass
-threads = [threading.Thread(target=target) for target in (work, work, switch)]
+threads = [threading.Thread(target=target, daemon=True) for target in (work, work, switch)]
 [thread.start() for thread in threads]
 def child():
     works_or_says_why(ascend_cy.log_to_logging)

@@ -52,6 +52,8 @@ python_suite() {
     export LSAN_OPTIONS="exitcode=0:report_objects=0"
     export TSAN_OPTIONS="halt_on_error=0:exitcode=66:second_deadlock_stack=1:ignore_noninstrumented_modules=1:history_size=4"
     TSAN_OPTIONS="$TSAN_OPTIONS:log_path=$reports/tsan:suppressions=$root/tests/sanitizers/thread.supp"
+    # Children of fork may start threads: those that were forked before the device was used do.
+    TSAN_OPTIONS="$TSAN_OPTIONS:die_after_fork=0"
     cd "$root/tests" # not the root, whose ascend_cy would be found first
     eval "set -- ${PYTEST:-$(echo $files)}"
     LD_PRELOAD=$library python3 -m pytest -q -p no:cacheprovider "$@" | tee "$folder/pytest.log" || status=1
