@@ -26,7 +26,7 @@ from ascend_cy._cli_common import (
     require_device,
     time_text,
 )
-from ascend_cy._cli_device import DeviceLibrary, loaded_files, loaded_kernels
+from ascend_cy._cli_device import DeviceLibrary, launch_lines, loaded_files, loaded_kernels
 from ascend_cy._cli_layernorm import Job, normalize_file
 
 TABLE = "breast_cancer_wisconsin.csv"
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         for dtype in DTYPES:
             arrays = files.arrays(dtype)
             checks += run_files(files, arrays, report) + run_arrays(arrays, report)
-        print_layers(info, arguments.device[1] if arguments.device else 0, launch_line(info, files))
+        print_layers(info, arguments.device[1] if arguments.device else 0, launch_line(files))
         report.print()
         good = print_checks(checks)
         if arguments.keep:
@@ -276,10 +276,10 @@ def normalize(x: Any, gamma: Any, beta: Any) -> Any:
     return ascend_cy.layernorm(x, gamma, beta, EPS)
 
 
-def launch_line(info: dict[str, Any], files: Files) -> str | None:
+def launch_line(files: Files) -> str | None:
     """What the embedded device logs about a launch; None where it logs nothing."""
     arrays = files.arrays(DTYPES[0])
-    with DeviceLibrary(info["library"]).launch_lines() as lines:
+    with launch_lines() as lines:
         normalize(*arrays.inputs())
     return next((line for line in lines if "kernel" in line), None)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import os
-import tempfile
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +12,6 @@ import ascend_cy
 
 ACL_HBM_MEM = 1
 ACL_DEVICE_INFO_VECTOR_CORE_NUM = 1
-LOG_LAUNCHES = 1 << 2  # ASCENDCL_CPU_LOG_LAUNCHES
 
 
 class DeviceLibrary:
@@ -66,35 +64,36 @@ class DeviceLibrary:
             return int(ask())
         return None
 
-    @contextlib.contextmanager
-    def launch_lines(self) -> Iterator[list[str]]:
-        """Collect the lines that the embedded device logs about launches; filled when the context is left.
 
-        The log goes to stderr; a callback into Python would need the GIL while the device holds its own lock.
-        Whatever else is written to stderr meanwhile is written there when the context is left.
-        """
-        lines: list[str] = []
-        if not hasattr(self._library, "ascendcl_cpu_set_log_topics"):
-            yield lines
-            return
-        before = ctypes.c_uint32(self._library.ascendcl_cpu_get_log_topics())
-        with tempfile.TemporaryFile() as file:
-            stderr = os.dup(2)
-            os.dup2(file.fileno(), 2)
-            self._library.ascendcl_cpu_set_log_topics(ctypes.c_uint32(LOG_LAUNCHES))
-            try:
-                yield lines
-            finally:
-                self._library.ascendcl_cpu_set_log_topics(before)
-                os.dup2(stderr, 2)
-                os.close(stderr)
-                file.seek(0)
-                for line in file.read().decode(errors="replace").splitlines():
-                    prefix, mark, text = line.partition(" [launches] ")
-                    if mark and prefix.startswith("ascendcl_cpu "):
-                        lines.append(text.partition(": ")[2])
-                    else:
-                        os.write(2, line.encode() + b"\n")
+class _Lines(logging.Handler):
+    """Keeps what is logged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.found.append(record.getMessage())
+
+
+@contextlib.contextmanager
+def launch_lines() -> Iterator[list[str]]:
+    """Collect the lines that the embedded device logs about launches; none where the device is no embedded one."""
+    handler = _Lines()
+    logger = logging.getLogger("ascend_cy.device.launches")
+    level, propagates = logger.level, logger.propagate
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    logger.propagate = False
+    try:
+        with contextlib.ExitStack() as logged:
+            with contextlib.suppress(ascend_cy.AclError):
+                logged.enter_context(ascend_cy.log_to_logging("launches"))
+            yield handler.found
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+        logger.propagate = propagates
 
 
 def kernel_files() -> dict[str, list[Path]]:
