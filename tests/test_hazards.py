@@ -392,6 +392,24 @@ def test_report_goes_on_and_freed_memory_is_poisoned(tmp_path):
     assert err.count("ascend_cy: memory hazard: copy to host (reads 4096 bytes") == 1
 
 
+SHARED = """
+y = ascend_cy.full(1 << 20, 1, stream=a)
+z = ascend_cy.vector_add(y, y, stream=b)        # records it
+place = y.ptr
+b.synchronize()
+y.close()
+got = [ascend_cy.empty(1 << 20, stream=a) for i in range(3)]
+print([bool(np.isnan(y.to_numpy(stream=a)).all()) for y in got if y.ptr == place])
+del y, z, got
+"""
+
+
+def test_freed_memory_that_another_stream_used_is_poisoned_when_it_is_given_out(tmp_path):
+    embedded.require()
+    out = child.check(START + SHARED + END, tmp_path, env={"ASCEND_CY_POOL_HAZARD": "1"})
+    assert out == "[True]\nhazards 0\n"
+
+
 def test_without_the_mode_nothing_is_watched(tmp_path):
     embedded.require()
     off = POISON.replace("print(np.isnan(", "print(not np.isnan(")

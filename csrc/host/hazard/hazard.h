@@ -37,7 +37,7 @@ std::string start();
 void segment_came(const void *pointer, size_t bytes) noexcept;
 void segment_goes(const void *pointer) noexcept;
 void block_used(const Block *block) noexcept;
-// Its last reference went; `uses` are the streams it was recorded on. Poisons it where the next use can only follow.
+// Its last reference went; `uses` are the streams it was recorded on. Poisons it, or has it poisoned when it is given out again.
 void block_freed(const Block *block) noexcept;
 
 // ---- what the package asks for its own ends ----

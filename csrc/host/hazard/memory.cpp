@@ -47,11 +47,12 @@ std::map<uintptr_t, Memory::Block>::iterator Memory::at_or_before(Segment *segme
     return found == segment->blocks.begin() ? segment->blocks.end() : --found;
 }
 
-void Memory::block_used(Range range, const std::string &made_on)
+bool Memory::block_used(Range range, const std::string &made_on)
 {
     Segment *const segment = find(range.begin);
     if (segment == nullptr)
-        return;
+        return false;
+    bool clean = false;
     // Freed ones that were there before make room; what is left of one at the end stays freed.
     auto old = at_or_before(segment, range.begin);
     if (old == segment->blocks.end())
@@ -62,6 +63,7 @@ void Memory::block_used(Range range, const std::string &made_on)
             continue;
         }
         Block rest = old->second;
+        clean = clean || !rest.poisoned;
         const uintptr_t begin = old->first;
         old = segment->blocks.erase(old);
         if (begin < range.begin) {
@@ -73,8 +75,9 @@ void Memory::block_used(Range range, const std::string &made_on)
         if (rest.end > range.end)
             segment->blocks[range.end] = rest;
     }
-    segment->blocks[range.begin] = Block{range.end, true, made_on, "", ""};
+    segment->blocks[range.begin] = Block{range.end, true, false, made_on, "", ""};
     forget_passed(range, host); // before it gave the memory out, the pool asked
+    return clean;
 }
 
 void Memory::forget_passed(Range range, uint32_t stream)
@@ -108,6 +111,7 @@ std::string Memory::block_freed(Range range, uint32_t stream, const std::set<uin
         return "";
     Block &block = found->second;
     block.live = false;
+    block.poisoned = recorded.empty();
     block.freed_on = order_->name(stream);
     std::string wrong;
     for (const Use &use : segment->uses) {

@@ -35,8 +35,10 @@ public:
 
     void segment_came(Range range);
     void segment_goes(uintptr_t begin);
-    void block_used(Range range, const std::string &made_on);
+    // Whether some of it was freed without poison.
+    bool block_used(Range range, const std::string &made_on);
     // What is wrong with freeing it on `stream` while `recorded` streams are looked after; "" for nothing.
+    // It is poisoned if there are none.
     std::string block_freed(Range range, uint32_t stream, const std::set<uint32_t> &recorded);
 
     bool known(uintptr_t address) const;
@@ -59,6 +61,7 @@ private:
     struct Block {
         uintptr_t end;
         bool live;
+        bool poisoned;
         std::string made_on;
         std::string freed_on;
         std::string last; // what used it last when it was freed

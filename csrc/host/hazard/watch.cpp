@@ -561,13 +561,29 @@ uint32_t number_of_box(const Stream *stream)
     return state().order.stream(handle_of(nullptr), stream->device);
 }
 
+// NaN to every type of float, -1 to integers. Behind what the block's stream has, so that nobody who is in order sees it.
+void poison(const Block *block) noexcept
+{
+    constexpr int32_t value = 0xFF;
+    QuietScope quiet;
+    DeviceScope scope(block->stream->device);
+    if (scope.error() == ACL_SUCCESS)
+        check(real.aclrtMemsetAsync(block->pointer, block->bytes, value, block->bytes, block->stream->handle),
+              "aclrtMemsetAsync");
+}
+
 } // namespace
 
 void block_used(const Block *block) noexcept
 {
     State &s = state();
-    Lock lock(s.mutex);
-    s.memory.block_used(range_of(block->pointer, block->bytes), s.order.name(number_of_box(block->stream)));
+    bool clean = false;
+    {
+        Lock lock(s.mutex);
+        clean = s.memory.block_used(range_of(block->pointer, block->bytes), s.order.name(number_of_box(block->stream)));
+    }
+    if (clean)
+        poison(block);
 }
 
 void block_freed(const Block *block) noexcept
@@ -587,15 +603,8 @@ void block_freed(const Block *block) noexcept
                 std::fprintf(stderr, "ascend_cy: memory hazard: %s\n", wrong.c_str());
         }
     }
-    if (!alone)
-        return;
-    // NaN to every type of float, -1 to integers. Behind what the stream has, so that nobody who is in order sees it.
-    constexpr int32_t poison = 0xFF;
-    QuietScope quiet;
-    DeviceScope scope(block->stream->device);
-    if (scope.error() == ACL_SUCCESS)
-        check(real.aclrtMemsetAsync(block->pointer, block->bytes, poison, block->bytes, block->stream->handle),
-              "aclrtMemsetAsync");
+    if (alone) // else when it is given out again: its stream is not behind what others do with it
+        poison(block);
 }
 
 void expect(const Block *const *buffers, int reads, int count, aclrtStream stream) noexcept
