@@ -21,7 +21,7 @@ fi
 # Tests that call one of these stay in one thread: they change or count what the whole process has, or start processes.
 process_wide=$(printf '%s\n' embedded.faults embedded.counted_calls embedded.slow_kernels child.check child.run child.start \
     ascend_cy.live_objects ascend_cy.memory_stats ascend_cy.set_memory_limit ascend_cy.reset_peak_memory ascend_cy.trim_memory \
-    ascend_cy.profiler.profile)
+    ascend_cy.modules ascend_cy.profiler.profile)
 
 # And these are left to the plain run.
 alone=(

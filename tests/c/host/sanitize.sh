@@ -72,6 +72,7 @@ for level in full 8.1; do
     fake="ASCEND_CY_DEVICE=npu ASCEND_HOME_PATH=$out/$level FAKE_ACL_DEVICES=2"
     run test_streams 1 $fake
     run test_launch 1 $fake
+    run test_launch_backward 1 $fake
     run test_module 1 $fake
     run test_lifetime 0 $fake # leaves things alive on purpose
 done
