@@ -8,9 +8,9 @@ import contextlib
 import threading
 from collections import deque
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from ascend_cy._stream import report_unraisable
+from ascend_cy._stream import refuse_wait_in_callback, report_unraisable
 from ascend_cy.errors import AclError
 
 if TYPE_CHECKING:
@@ -28,8 +28,66 @@ class StreamFuture(concurrent.futures.Future, Generic[T]):
     Made by :meth:`Stream.future`.
     """
 
+    _settled_by: Watcher | None = None
+
     def __await__(self) -> Generator[Any, None, T]:
         return asyncio.wrap_future(self).__await__()
+
+    def result(self, timeout: float | None = None) -> T:
+        """What was given to :meth:`Stream.future`, once the work has passed; waits without the GIL.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Seconds; no limit by default.
+
+        Returns
+        -------
+        object
+            The result.
+
+        Raises
+        ------
+        TimeoutError, CancelledError
+            Of ``concurrent.futures``.
+        KernelError, AclError
+            If work of the stream failed. AclError, too, in a callback of a stream, where the wait might never end.
+        RuntimeError
+            In a done-callback of another future of the stream, likewise.
+        """
+        self._check_wait()
+        return cast(T, super().result(timeout))
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """What failed, once the work has passed; waits without the GIL.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Seconds; no limit by default.
+
+        Returns
+        -------
+        BaseException or None
+            The error of the work; None where it passed.
+
+        Raises
+        ------
+        TimeoutError, CancelledError
+            Of ``concurrent.futures``.
+        AclError, RuntimeError
+            Where the wait might never end: see :meth:`result`.
+        """
+        self._check_wait()
+        return super().exception(timeout)
+
+    def _check_wait(self) -> None:
+        watcher = self._settled_by
+        if watcher is None or self.done():
+            return
+        if watcher.thread == threading.get_ident():
+            raise RuntimeError("a done-callback must not wait for another future of its stream: it is the thread that settles it")
+        refuse_wait_in_callback("a future is not done")
 
 
 class Watcher:
@@ -38,9 +96,11 @@ class Watcher:
     def __init__(self, stream: Stream) -> None:
         self.stream = stream
         self.waiting: deque[tuple[Event, StreamFuture[Any], Any]] = deque()
+        self.thread: int | None = None  # that settles them
 
     def run(self) -> None:
         """Settle all futures."""
+        self.thread = threading.get_ident()
         while True:
             with _changed:
                 if not self.waiting:
@@ -118,7 +178,7 @@ def settle(future: StreamFuture[T], result: T, failure: BaseException | None) ->
         else:
             future.set_exception(failure)
     except BaseException as error:  # of a callback: SystemExit, KeyboardInterrupt; others the future reports itself
-        report_unraisable(error, future, "a callback of a future")
+        report_unraisable(error, future)
 
 
 _changed = threading.Condition()
@@ -140,4 +200,5 @@ def watch(stream: Stream, result: T) -> StreamFuture[T]:
             _watchers[shared] = watcher
         else:
             watcher.waiting.append((event, future, result))
+        future._settled_by = watcher
     return future

@@ -61,6 +61,7 @@ cdef extern from "ascend_cy/runtime.h" nogil:
     uint64_t ascend_cy_devices_used() noexcept
     int ascend_cy_stream_add_host_function(ascend_cy_stream_t *stream,
                                            void (*function)(void *) noexcept nogil, void *context) noexcept
+    int ascend_cy_may_wait(const char *what) noexcept
 
     ctypedef struct ascend_cy_event_t:
         pass

@@ -13,7 +13,8 @@ from ascend_cy._intake cimport (Operand, array_of, check_device_argument, check_
                                 is_plain_array, is_plain_ndarray, new_host_like, ranges_meet, refuse_device_overlap,
                                 refuse_host_overlap, refuse_mixed, refuse_overlap, release_held, shape_of, take_device,
                                 take_host, take_out)
-from ascend_cy._staging cimport FEW_ELEMENTS, room_on_device, settle_host_call, settle_views, to_device, to_host
+from ascend_cy._staging cimport (FEW_ELEMENTS, begin_host_call, room_on_device, settle_host_call, settle_views, to_device,
+                                 to_host)
 from ascend_cy._status cimport check
 from ascend_cy._stream cimport Stream, enter_stream, stream_box, wrap_stream
 
@@ -94,6 +95,7 @@ cdef int stage_layernorm(const LayerNorm *job, ascend_cy_stream_t *box) except -
 
 cdef int enqueue_layernorm(const LayerNorm *job, bint unified, ascend_cy_stream_t *box) except -1 nogil:
     """Enqueue a call on host memory. The stream's device is current."""
+    begin_host_call()
     if unified:
         return check(launch_layernorm(job, box))
     return stage_layernorm(job, box)
@@ -234,6 +236,7 @@ cdef object layernorm_host(object x, object gamma, object beta, double eps, int 
             and (beta is None or is_plain_ndarray(beta, &beta_operand, cnp.NPY_ARRAY_CARRAY_RO))
             and is_plain(&x_operand, &gamma_operand, &beta_operand, &out_operand, eps, &job)
             and ascend_cy_device_info().unified):
+        begin_host_call()
         check(launch_layernorm(&job, box))
         settle_host_call(box, True, x, gamma, beta, out, None, None)
         return out

@@ -13,7 +13,8 @@ from ascend_cy._intake cimport (Operand, array_of, check_device_argument, check_
                                 new_host_like, refuse_device_overlap, refuse_host_overlap, refuse_mixed,
                                 release_held, same_shape, shape_of, take_device, take_host, take_out)
 from ascend_cy._shape cimport sides
-from ascend_cy._staging cimport FEW_ELEMENTS, room_on_device, settle_host_call, settle_views, to_device, to_host
+from ascend_cy._staging cimport (FEW_ELEMENTS, begin_host_call, room_on_device, settle_host_call, settle_views, to_device,
+                                 to_host)
 from ascend_cy._status cimport check, raise_status
 from ascend_cy._stream cimport Stream, enter_stream, stream_box, wrap_stream
 
@@ -103,6 +104,7 @@ cdef int stage_backward(const Backward *job, ascend_cy_stream_t *box) except -1 
 cdef int enqueue_backward(const Backward *job, bint unified, ascend_cy_stream_t *box) except -1 nogil:
     """Enqueue a call on host memory. The stream's device is current."""
     cdef int code
+    begin_host_call()
     if not unified:
         return stage_backward(job, box)
     code = launch_backward(job, box)

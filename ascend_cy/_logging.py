@@ -214,4 +214,4 @@ def _handle(logger: logging.Logger, level: int, text: str, written: int | None, 
         logger.handle(record)
     except BaseException as error:  # of a handler or filter: nobody waits for it, and the lines behind it matter
         if logging.raiseExceptions:
-            report_unraisable(error, logger, "a handler of the device's log")
+            report_unraisable(error, logger)

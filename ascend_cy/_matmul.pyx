@@ -11,7 +11,8 @@ from ascend_cy._intake cimport (Operand, array_of, check_device_argument, check_
                                 describe_device, describe_open, hold, refuse_device_overlap, refuse_host_overlap,
                                 refuse_mixed, refuse_overlap, release_held, shape_of, take_host_strided, take_out)
 from ascend_cy._shape cimport MAX_DIMS
-from ascend_cy._staging cimport FEW_ELEMENTS, room_on_device, settle_host_call, settle_views, to_device, to_host
+from ascend_cy._staging cimport (FEW_ELEMENTS, begin_host_call, room_on_device, settle_host_call, settle_views, to_device,
+                                 to_host)
 from ascend_cy._status cimport check
 from ascend_cy._stream cimport Stream, enter_stream, stream_box, wrap_stream
 
@@ -80,6 +81,7 @@ cdef int stage_matmul(const Product *job, ascend_cy_stream_t *box) except -1 nog
 
 cdef int enqueue_matmul(const Product *job, bint unified, ascend_cy_stream_t *box) except -1 nogil:
     """Enqueue a call on host memory. The stream's device is current."""
+    begin_host_call()
     if unified:
         return check(launch_matmul(job, box))
     return stage_matmul(job, box)

@@ -7,6 +7,8 @@ cdef enum:
     FEW_ELEMENTS = 4096
 
 
+# Before anything is enqueued on host memory: an AclError where the wait for it would be refused.
+cdef int begin_host_call() except -1 nogil
 # A pooled device copy of host memory, enqueued; NULL stays NULL.
 cdef int to_device(const void *data, size_t nbytes, ascend_cy_stream_t *box,
                    ascend_cy_buffer_t **buffer) except -1 nogil

@@ -10,6 +10,10 @@ cdef enum:
     DEVICE_TO_HOST = 2
 
 
+cdef int begin_host_call() except -1 nogil:
+    return check(ascend_cy_may_wait(b"an operator on host memory waits for its result"))
+
+
 cdef int to_device(const void *data, size_t nbytes, ascend_cy_stream_t *box,
                    ascend_cy_buffer_t **buffer) except -1 nogil:
     buffer[0] = NULL

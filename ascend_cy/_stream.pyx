@@ -1,5 +1,6 @@
 """Streams, events, and what the runtime's threads do for Python: callbacks and kept references."""
 
+from cpython.exc cimport PyErr_SetObject, PyErr_WriteUnraisable
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.stdint cimport int32_t, uint32_t, uintptr_t
 from libc.stdlib cimport free, malloc
@@ -112,23 +113,24 @@ cdef void run_callback_with_gil(void *context) noexcept with gil:
     try:
         function(*args)
     except BaseException as error:
-        report_unraisable(error, function, "stream callback")
+        write_unraisable(error, function)
 
 
-class _Unraisable:
-    """What sys.unraisablehook wants to know."""
-
-    def __init__(self, error, function, where):
-        self.exc_type = type(error)
-        self.exc_value = error
-        self.exc_traceback = error.__traceback__
-        self.err_msg = f"Exception ignored in {where}"
-        self.object = function
+cdef void write_unraisable(object error, object culprit) noexcept:
+    # The one way to sys.unraisablehook that its default takes; the exception keeps its traceback.
+    PyErr_SetObject(type(error), error)
+    PyErr_WriteUnraisable(culprit)
 
 
-def report_unraisable(error, function, where):
+def report_unraisable(error, culprit):
     """Nobody waits for the result: report the error the way Python reports such errors, and go on."""
-    sys.unraisablehook(_Unraisable(error, function, where))
+    write_unraisable(error, culprit)
+
+
+def refuse_wait_in_callback(str unfinished):
+    """AclError where the thread runs a callback of a stream."""
+    cdef bytes message = unfinished.encode()
+    check(ascend_cy_may_wait(message))
 
 
 cdef void release_interpreter() noexcept:
@@ -475,9 +477,9 @@ cdef class Stream:
         """Call ``function(*args)`` on a thread of the runtime when the work enqueued so far has passed.
 
         Later work of the stream waits for it. It must not use the device. Waiting there for work that has not passed
-        is an AclError, since the work may be queued behind the callback itself; :meth:`future` is for that. Streams and
-        arrays may be closed and dropped there. An exception is reported through ``sys.unraisablehook`` and harms
-        nothing after it. Callbacks still queued when the interpreter exits are dropped.
+        is an AclError, since the work may be queued behind the callback itself, and so is an operator on host memory.
+        Streams and arrays may be closed and dropped there. An exception is reported through ``sys.unraisablehook`` and
+        harms nothing after it. Callbacks still queued when the interpreter exits are dropped.
 
         Raises
         ------

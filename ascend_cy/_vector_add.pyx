@@ -12,7 +12,8 @@ from ascend_cy._intake cimport (Operand, array_of, check_device_argument, check_
                                 refuse_host_overlap, refuse_mixed, refuse_overlap, release_held, same_shape, shape_of,
                                 take_device, take_host, take_out)
 from ascend_cy._shape cimport count_elements
-from ascend_cy._staging cimport FEW_ELEMENTS, room_on_device, settle_host_call, settle_views, to_device, to_host
+from ascend_cy._staging cimport (FEW_ELEMENTS, begin_host_call, room_on_device, settle_host_call, settle_views, to_device,
+                                 to_host)
 from ascend_cy._status cimport check
 from ascend_cy._stream cimport Stream, enter_stream, stream_box, wrap_stream
 
@@ -72,6 +73,7 @@ cdef int stage_vector_add(const VectorAdd *job, ascend_cy_stream_t *box) except 
 
 cdef int enqueue_vector_add(const VectorAdd *job, bint unified, ascend_cy_stream_t *box) except -1 nogil:
     """Enqueue a call on host memory. The stream's device is current."""
+    begin_host_call()
     if unified:
         return check(launch_vector_add(job, box))
     return stage_vector_add(job, box)

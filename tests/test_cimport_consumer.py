@@ -399,6 +399,31 @@ def test_operators_on_device_arrays(operators, stream):
         assert bits(product.to_numpy()) == bits(ascend_cy.matmul(a + b, b.T))
 
 
+def test_memoryviews_in_a_callback_are_refused_before_anything_runs(built):
+    """The caller lets go of its memory when the call fails, and the wait for the work would be refused there."""
+    operators = built.operators
+    stream = ascend_cy.Stream()
+    x, out = ramp(1000), np.zeros(1000, "f4")
+    enqueued, seen = threading.Event(), []
+
+    def work():
+        enqueued.wait(SOON)
+        for call in (lambda: operators.add_float(x, x, out, stream), lambda: operators.add_float(x, x, out)):
+            try:
+                call()
+            except ascend_cy.AclError as error:
+                seen.append(str(error))
+
+    stream.add_callback(work)
+    behind = ascend_cy.zeros(10, stream=stream)
+    enqueued.set()
+    stream.synchronize()
+    assert len(seen) == 2 and all("a callback must not wait" in each for each in seen), seen
+    assert not out.any() and not behind.to_numpy().any()
+    operators.add_float(x, x, out, stream)
+    assert (out == 2 * x).all()
+
+
 def test_bad_arguments_of_the_other_operators(operators):
     f, h = ramp(6), ramp(6, dtype="f2").view(np.uint16)
     m = ramp(2, 3)

@@ -13,6 +13,7 @@ import threading
 import time
 import weakref
 
+import child
 import numpy as np
 import pytest
 
@@ -87,6 +88,48 @@ def test_a_callback_that_wants_to_exit_stops_no_other_future(stream, monkeypatch
     gate.set()
     assert [each.result(30) for each in futures] == [0, 1, 2]
     assert seen[-1] == (error, futures[0])
+    assert stream.future("later").result(30) == "later"
+
+
+def test_that_is_reported_by_pythons_own_hook(tmp_path):
+    code = """
+import threading
+import ascend_cy
+
+def leave(future):
+    raise SystemExit("of mine")
+
+stream, gate = ascend_cy.Stream(), threading.Event()
+stream.add_callback(gate.wait, 30)
+futures = [stream.future(i) for i in range(2)]
+futures[0].add_done_callback(leave)
+gate.set()
+assert futures[1].result(30) == 1
+assert stream.future("later").result(30) == "later"
+"""
+    status, _, err = child.run(code, tmp_path)
+    assert status == 0
+    assert err.startswith("Exception ignored in: <StreamFuture at ") and err.endswith("SystemExit: of mine\n"), err
+
+
+def test_a_done_callback_that_waits_for_its_own_thread_is_refused(stream, gate):
+    """That of all futures of the stream. What is done is no wait, and other streams have threads of their own."""
+    other, seen = ascend_cy.Stream(), []
+    elsewhere = other.future("elsewhere")
+    first, second = stream.future("first"), stream.future("second")
+
+    def wait(future):
+        seen.append(first.result())
+        seen.append(elsewhere.result(30))
+        for ask in (second.result, second.exception):
+            with pytest.raises(RuntimeError, match="must not wait for another future of its stream"):
+                ask()
+            seen.append("refused")
+
+    first.add_done_callback(wait)
+    gate.set()
+    assert second.result(30) == "second"
+    assert seen == ["first", "elsewhere", "refused", "refused"]
     assert stream.future("later").result(30) == "later"
 
 

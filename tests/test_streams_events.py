@@ -644,6 +644,24 @@ def test_an_exception_in_a_callback_is_reported_and_harms_nothing(stream, monkey
     reported.clear()
 
 
+def test_pythons_own_report_of_an_exception_in_a_callback(tmp_path):
+    """With the hook that Python has: it takes nothing but its own reports."""
+    code = """
+import ascend_cy
+
+def bad():
+    raise ZeroDivisionError("of mine")
+
+stream = ascend_cy.Stream()
+stream.add_callback(bad)
+stream.synchronize()
+"""
+    status, _, err = child.run(code, tmp_path, timeout=SOON)
+    assert status == 0
+    assert err.startswith("Exception ignored in: <function bad at 0x") and err.endswith("ZeroDivisionError: of mine\n"), err
+    assert err.count("Traceback") == 1 and "in bad" in err, err
+
+
 def test_callbacks_are_refused_when_they_cannot_be_called(stream):
     for bad in (None, 3, "print"):
         with pytest.raises(TypeError, match="function must be callable, got"):
@@ -804,6 +822,13 @@ WAITS = {
     "an array of its stream": "array.to_numpy()",
     "a stream behind its own": "follower.synchronize()",
     "an operator on its stream": "with stream: ascend_cy.layernorm(rows)",
+    "a small operator on another stream": "ascend_cy.layernorm(rows[:1, :100])",
+    "the sum of ndarrays": "ascend_cy.vector_add(rows, rows, out=rows)",
+    "the product of ndarrays": "ascend_cy.matmul(rows[:50, :60], rows[:60, :70])",
+    "the gradient of ndarrays": "ascend_cy.layernorm_backward(rows, rows, rows[:, 0].copy(), rows[:, 1].copy())",
+    "a future": "future.result()",
+    "a future, with a limit": "future.exception(timeout=60)",
+    "the end of a recording": "recording.__exit__(None, None, None)",
 }
 
 
@@ -812,10 +837,12 @@ def test_a_callback_that_waits_is_refused(tmp_path, wait):
     code = f"""
 import threading
 import numpy as np
-import ascend_cy
+import ascend_cy, ascend_cy.profiler
 
 stream, follower, behind = ascend_cy.Stream(), ascend_cy.Stream(), ascend_cy.Event()
 array, rows = ascend_cy.zeros(1000, stream=stream), np.ones((2000, 3000), np.float32)
+recording = ascend_cy.profiler.profile()
+recording.__enter__()
 ready, seen = threading.Event(), []
 
 def work():
@@ -829,12 +856,15 @@ stream.add_callback(work)
 behind.record(stream)
 follower.wait(stream)
 array.fill(1, stream)
+future = stream.future()
 ready.set()
 stream.synchronize()
 [error] = seen
 assert "a callback must not wait" in str(error), error
-assert (array.to_numpy() == 1).all()
+assert (array.to_numpy() == 1).all() and (rows == 1).all()
 ascend_cy.synchronize_all()
+assert future.result() is None
+recording.__exit__(None, None, None)
 """
     child.check(code, tmp_path, timeout=SOON)
 
@@ -902,9 +932,9 @@ def work():
     seen.append(gone.is_set())
 
 stream.add_callback(work)
-held[0].fill(1)
+held[0].fill(1)  # on the default stream, behind the callback
 enqueued.set()
-stream.synchronize()
+ascend_cy.synchronize()
 assert seen == [False], "given back while work used it"
 ascend_cy.live_objects()
 assert gone.wait({SOON}) and (rows == 1).all()

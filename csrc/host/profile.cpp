@@ -294,6 +294,8 @@ int ascend_cy_profile_stop(ascend_cy_range_t **ranges, size_t *count, size_t *lo
 {
     *ranges = nullptr;
     *count = *lost_count = 0;
+    if (const int error = ascend_cy_may_wait("a recording ends when its ranges have"))
+        return error;
     {
         std::lock_guard<std::mutex> lock(mutex);
         if (current == 0)

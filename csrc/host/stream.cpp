@@ -406,6 +406,11 @@ int ascend_cy_stream_wait_stream(ascend_cy_stream_t *stream, ascend_cy_stream_t 
     return order_after(stream, other);
 }
 
+int ascend_cy_may_wait(const char *what)
+{
+    return __builtin_expect(thread_state.in_host_function, 0) ? refuse_to_wait(what) : ACL_SUCCESS;
+}
+
 int ascend_cy_stream_add_host_function(ascend_cy_stream_t *stream, void (*function)(void *), void *context)
 {
     if (function == nullptr)

@@ -135,6 +135,8 @@ ASCEND_CY_API uint64_t ascend_cy_devices_used(void);
  * it. Where it cannot be enqueued (error returned) it never runs. It must not wait for the device: the waits of this
  * library return 207000 there where what they are for has not passed, allocations and trims do without waiting. */
 ASCEND_CY_API int ascend_cy_stream_add_host_function(ascend_cy_stream_t *stream, void (*function)(void *), void *context);
+/* 207000 in a host function, with a message that begins with `what`: for calls that will have to wait for what they enqueue. */
+ASCEND_CY_API int ascend_cy_may_wait(const char *what);
 
 /* ---- events ---- */
 
