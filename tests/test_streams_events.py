@@ -907,6 +907,50 @@ with pool:
     child.check(code, tmp_path, timeout=SOON)
 
 
+def test_a_callback_is_not_kept_by_threads_that_wait_for_memory_behind_it(tmp_path):
+    """They stand in line for memory; the callback, which they wait for, does not."""
+    code = f"""
+import threading, time
+import ascend_cy
+
+stream, other, ready, told = ascend_cy.Stream(), ascend_cy.Stream(), threading.Event(), threading.Event()
+ascend_cy.set_memory_limit(2 << 20)
+held = [ascend_cy.empty(3 << 19, "u1", stream=other)]
+seen = []
+
+def work():
+    ready.wait({SOON})
+    time.sleep(0.5)
+    for call in (lambda: ascend_cy.empty(1 << 20, "u1", stream=other), ascend_cy.trim_memory):
+        try:
+            seen.append(call())
+        except ascend_cy.DeviceMemoryError as error:
+            seen.append(error)
+    told.set()
+
+def want():
+    while not told.is_set():
+        array = ascend_cy.empty(3 << 19, "u1", stream=other)
+
+stream.add_callback(work)
+held[0].fill(1, stream)
+held.clear()
+threads = [threading.Thread(target=want) for _ in range(8)]
+for thread in threads:
+    thread.start()
+ready.set()
+begun = time.perf_counter()
+assert told.wait({SOON})
+took = time.perf_counter() - begun - 0.5
+ascend_cy.set_memory_limit(None)
+for thread in threads:
+    thread.join()
+assert isinstance(seen[0], MemoryError) and "a callback must not wait" in str(seen[0]) and seen[1] is None, seen
+assert took < 0.8 * {child.PATIENCE}, took
+"""
+    child.check(code, tmp_path, timeout=SOON)
+
+
 def test_memory_of_others_that_goes_in_a_callback_is_not_waited_for(tmp_path):
     """Not even where no callback can be had that would hand it back."""
     embedded.require()

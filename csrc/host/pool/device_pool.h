@@ -133,7 +133,8 @@ private:
     };
     Block *grow(Arena *arena, size_t bytes, Growth growth, Refusal *refusal) noexcept;
     void give_back_before_growth(Lock &lock, size_t bytes) noexcept;
-    int trim_alone(uint64_t keep, const Deadline &deadline) noexcept;
+    Lock begin_reclaiming() const noexcept;
+    int trim_alone(uint64_t keep, const Deadline &deadline, bool wait) noexcept;
     void trim_other_pools(Lock &lock, bool wait, Refusal *refusal) noexcept;
     void poll_pending() noexcept;
     void finish(Block *block) noexcept;
@@ -154,7 +155,7 @@ private:
     const size_t tail_;
 
     static std::mutex reclaim_mutexes[]; // by device
-    std::mutex &reclaim_mutex_; // held by the one thread that gives memory of the device back because it ran short
+    std::mutex &reclaim_mutex_; // see begin_reclaiming
     std::mutex mutex_;          // guards everything below
 
     Block *objects_ = nullptr; // without memory, to be used again

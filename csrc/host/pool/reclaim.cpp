@@ -62,18 +62,30 @@ void DevicePool::give_back_before_growth(Lock &lock, size_t bytes) noexcept
     give_back_quietly(goal > bytes ? goal - bytes : 0);
 }
 
-// Gives back what is free and retries, then waits for what will be free and retries. One thread at a time, so that
-// nobody reports a shortage while another one is about to end it.
+// One thread at a time waits for memory and takes it, so that nobody reports a shortage while another one is about to end
+// it, and nobody overlooks a mark that another one waits for. A host function does not stand in line for that, because who
+// waits may wait for that very function: it may come out without the mutex, and then does only what needs no waiting.
+DevicePool::Lock DevicePool::begin_reclaiming() const noexcept
+{
+    Lock reclaiming(reclaim_mutex_, std::try_to_lock);
+    if (!reclaiming.owns_lock() && !thread_state.in_host_function)
+        reclaiming.lock();
+    return reclaiming;
+}
+
+// Gives back what is free and retries, then waits for what will be free and retries.
 Block *DevicePool::acquire_when_short(Lock &lock, Arena *arena, size_t bytes, Refusal *refusal) noexcept
 {
     lock.unlock();
-    std::lock_guard<std::mutex> reclaiming(reclaim_mutex_);
+    const Lock reclaiming = begin_reclaiming();
     lock.lock();
     for (const bool wait : {false, true}) {
-        if (wait)
+        if (!wait)
+            mark_everything(lock);
+        else if (reclaiming.owns_lock())
             refusal->time_is_up = !wait_for_frees(lock, refusal->deadline);
         else
-            mark_everything(lock);
+            refusal->time_is_up = true;
         merge_everything();
         if (over_limit(bytes)) {
             give_back_quietly(limit_); // above the limit since that was lowered
@@ -87,7 +99,7 @@ Block *DevicePool::acquire_when_short(Lock &lock, Arena *arena, size_t bytes, Re
         if (Block *block = take_anything(arena, bytes))
             return block;
         if (refusal->code == ACL_ERROR_RT_MEMORY_ALLOCATION || refusal->code == ACL_ERROR_RT_DEVICE_OOM) {
-            trim_other_pools(lock, wait, refusal);
+            trim_other_pools(lock, wait && reclaiming.owns_lock(), refusal);
             if (Block *block = grow(arena, bytes, Growth::Exact, refusal))
                 return block;
         }
@@ -108,7 +120,7 @@ void DevicePool::trim_other_pools(Lock &lock, bool wait, Refusal *refusal) noexc
             continue;
         if (!wait)
             pool->give_back_idle();
-        else if (pool->trim_alone(0, refusal->deadline) == ACL_ERROR_RT_STREAM_SYNC_TIMEOUT)
+        else if (pool->trim_alone(0, refusal->deadline, true) == ACL_ERROR_RT_STREAM_SYNC_TIMEOUT)
             refusal->time_is_up = true;
     }
     lock.lock();
@@ -375,12 +387,12 @@ int DevicePool::trim(uint64_t keep, const Deadline &deadline) noexcept
     DeviceScope scope(device_);
     if (scope.error() != ACL_SUCCESS)
         return scope.error();
-    std::lock_guard<std::mutex> reclaiming(reclaim_mutex_);
-    return trim_alone(keep, deadline);
+    const Lock reclaiming = begin_reclaiming();
+    return trim_alone(keep, deadline, reclaiming.owns_lock());
 }
 
-// With the reclaim mutex held, and the device current.
-int DevicePool::trim_alone(uint64_t keep, const Deadline &deadline) noexcept
+// With the device current. `wait`: for memory that will be free, for which the reclaim mutex is held.
+int DevicePool::trim_alone(uint64_t keep, const Deadline &deadline, bool wait) noexcept
 {
     Lock lock(mutex_);
     {
@@ -389,7 +401,7 @@ int DevicePool::trim_alone(uint64_t keep, const Deadline &deadline) noexcept
         mark_everything(lock);
         merge_everything();
         give_back_segments(keep);
-        if (reserved_ > keep && reserved_ > in_use_) {
+        if (wait && reserved_ > keep && reserved_ > in_use_) {
             const bool passed = wait_for_frees(lock, deadline);
             merge_everything();
             if (!passed) {

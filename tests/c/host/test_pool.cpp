@@ -662,6 +662,36 @@ TEST(a_host_function_may_release_while_the_pool_waits)
     expect_nothing_left();
 }
 
+TEST(a_host_function_may_allocate_while_the_pool_waits)
+{
+    // The same with a host function that is out of memory itself: it does not stand in line behind who waits for it.
+    static std::atomic<int> refused;
+    Stream *a = make_stream();
+    OK(ascend_cy_pool_trim(0, 0));
+    OK(ascend_cy_pool_set_limit(0, 16 * MiB));
+    ascend_cy_buffer_release(make(10 * MiB, a));
+    hold(a, true);
+    OK(ascend_cy_stream_add_host_function(
+        a,
+        [](void *) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            Buffer *buffer = nullptr;
+            CHECK_EQ(ascend_cy_buffer_create(12 * MiB, ascend_cy_default_stream(0), &buffer), ACL_ERROR_RT_MEMORY_ALLOCATION);
+            expect_message("a callback must not wait");
+            OK(ascend_cy_pool_trim(0, 0)); // what needs no waiting
+            ++refused;
+        },
+        nullptr));
+    std::thread later([&] { hold(a, false); });
+    Buffer *big = make(12 * MiB, ascend_cy_default_stream(0));
+    later.join();
+    CHECK_EQ(refused.load(), 1);
+    ascend_cy_buffer_release(big);
+    OK(ascend_cy_pool_set_limit(0, UINT64_MAX));
+    ascend_cy_stream_release(a);
+    expect_nothing_left();
+}
+
 TEST(pinned_memory)
 {
     Stream *stream = make_stream();
