@@ -119,6 +119,17 @@ bool wait_for_mark(aclrtEvent event, const Deadline &deadline) noexcept
     }
 }
 
+bool wait_for_whole_stream(aclrtStream stream, const Deadline &deadline) noexcept
+{
+    const int32_t left = deadline.limited() ? deadline.left_ms() : 1;
+    if (thread_state.in_host_function || left == 0)
+        return stream_has_passed(stream);
+    if (deadline.limited())
+        return device_table.aclrtSynchronizeStreamWithTimeout(stream, left) != ACL_ERROR_RT_STREAM_SYNC_TIMEOUT;
+    device_table.aclrtSynchronizeStream(stream);
+    return true;
+}
+
 int64_t live_events() noexcept { return live_event_count.load(std::memory_order_relaxed); }
 
 } // namespace ascend_cy

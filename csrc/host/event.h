@@ -22,6 +22,9 @@ bool mark_passed(aclrtEvent event) noexcept;
 // Waits for that until the deadline; false where time was up first. In a host function it never waits.
 bool wait_for_mark(aclrtEvent event, const Deadline &deadline = Deadline()) noexcept;
 
+// For a stream that cannot be marked, because no event is left or it is of another context: waits for all of it, the same way.
+bool wait_for_whole_stream(aclrtStream stream, const Deadline &deadline = Deadline()) noexcept;
+
 int64_t live_events() noexcept;
 
 } // namespace ascend_cy

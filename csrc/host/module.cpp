@@ -588,7 +588,8 @@ int ascend_cy_kernel_launch(ascend_cy_kernel_t *kernel, uint32_t blocks, void *a
     log_launch(device, kernel->log_id, blocks, stream->handle);
     // Also after a failure here the launch is under way; then the one way to be safe is to wait for it.
     if (const int error = record_use(kernel->module, stream)) {
-        device_table.aclrtSynchronizeStream(stream->handle);
+        if (!wait_for_whole_stream(stream->handle))
+            ascend_cy_module_retain(kernel->module); // a host function must not wait: the module stays for ever
         return error;
     }
     return ACL_SUCCESS;

@@ -96,8 +96,16 @@ bool try_retain_stream(Stream *stream) noexcept
 
 void drop_stream_when_idle(Stream *stream) noexcept
 {
-    if (stream->kind == Stream::Kind::Foreign || !device_usable()) {
+    if (!device_usable()) {
         destroy(stream); // nothing to wait for
+        return;
+    }
+    if (stream->kind == Stream::Kind::Foreign) {
+        // Its work is not waited for, except where its memory cannot be marked: not in a host function.
+        if (thread_state.in_host_function && !may_leave_arenas(stream))
+            push_dropped(stream);
+        else
+            destroy(stream);
         return;
     }
     if (thread_state.in_host_function) { // not the place for calls to the device
@@ -188,13 +196,13 @@ int order_after(Stream *stream, Stream *other) noexcept
     return error;
 }
 
-bool stream_has_passed(Stream *stream) noexcept
+bool stream_has_passed(aclrtStream handle) noexcept
 {
     hazard::OwnQuestion asks;
     // A stream that reports a failure has nothing running, and reports it again; a call that failed does not.
     for (int attempt = 0; attempt < 2; ++attempt) {
         aclrtStreamStatus status = ACL_STREAM_STATUS_NOT_READY;
-        if (device_table.aclrtStreamQuery(stream->handle, &status) == ACL_SUCCESS)
+        if (device_table.aclrtStreamQuery(handle, &status) == ACL_SUCCESS)
             return status == ACL_STREAM_STATUS_COMPLETE;
     }
     return true;

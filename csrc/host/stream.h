@@ -69,7 +69,8 @@ void drop_stream_later(Stream *stream) noexcept;
 bool stream_is_idle(Stream *stream) noexcept;
 
 // True when everything enqueued on the stream has passed, with or without a failure. Its device must be current.
-bool stream_has_passed(Stream *stream) noexcept;
+bool stream_has_passed(aclrtStream handle) noexcept;
+inline bool stream_has_passed(const Stream *stream) noexcept { return stream_has_passed(stream->handle); }
 
 // Destroys dropped streams whose work has passed. Never waits; cheap when there are none.
 void collect_dropped_streams() noexcept;

@@ -245,24 +245,16 @@ bool DevicePool::mark(Lock &lock, Arena *arena, Stream *box) noexcept
 }
 
 // Where a stream cannot be marked (no event left, a stream of another context): waits for all of it instead. False where
-// time was up first, or a host function would have to wait.
+// time was up first, or a host function would have to wait: then the memory stays with the stream.
 bool DevicePool::wait_for_stream(Lock &lock, Arena *arena, Stream *box, const Deadline &deadline) noexcept
 {
-    if (box == nullptr && thread_state.in_host_function)
-        return false;
     Stream *const held = box == nullptr ? hold_box(arena) : nullptr;
     if (box == nullptr && held == nullptr)
         return true;
     const uint64_t epoch = arena->epoch++;
     ++arena->holds;
     lock.unlock();
-    bool passed = true;
-    if (deadline.limited())
-        // AscendCL refuses 0; a millisecond is the shortest wait it has.
-        passed = device_table.aclrtSynchronizeStreamWithTimeout(arena->handle, std::max(deadline.left_ms(), 1)) !=
-                 ACL_ERROR_RT_STREAM_SYNC_TIMEOUT;
-    else
-        device_table.aclrtSynchronizeStream(arena->handle);
+    const bool passed = wait_for_whole_stream(arena->handle, deadline);
     if (held != nullptr)
         release_stream_without_waiting(held);
     lock.lock();
@@ -306,14 +298,26 @@ void DevicePool::settle(Arena *arena) noexcept
     delete arena;
 }
 
+// Nobody can mark a foreign stream once its last box is gone, but its work goes on. Pending blocks need the mark too.
+bool DevicePool::mark_before_leaving(Lock &lock, Seat *seat) noexcept
+{
+    Arena *const arena = seat->arena;
+    return seat->box->kind != Stream::Kind::Foreign || arena->seats != seat || seat->next_in_arena != nullptr ||
+           arena->newest <= std::max(arena->marked, arena->passed) || mark(lock, arena, seat->box);
+}
+
+bool DevicePool::may_leave(Seat *seat) noexcept
+{
+    Lock lock(mutex_);
+    return mark_before_leaving(lock, seat);
+}
+
 void DevicePool::leave(Seat *seat) noexcept
 {
     Lock lock(mutex_);
     Stream *const stream = seat->box;
     Arena *const arena = seat->arena;
-    // Nobody can mark a foreign stream once its last box is gone, but its work goes on. Pending blocks need the mark too.
-    if (stream->kind == Stream::Kind::Foreign && arena->seats == seat && seat->next_in_arena == nullptr &&
-        arena->newest > std::max(arena->marked, arena->passed) && !mark(lock, arena, stream))
+    if (!mark_before_leaving(lock, seat))
         wait_for_stream(lock, arena, stream);
     Seat **link = &arena->seats;
     while (*link != seat)

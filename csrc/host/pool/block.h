@@ -69,9 +69,9 @@ constexpr uint8_t block_is_watched = 2; // hazard mode follows it
 
 // Says that work on a stream uses a block.
 struct Use {
-    Stream *stream;  // retained; NULL once the block was freed
+    Stream *stream;  // retained; NULL once there is a mark
     int32_t device;  // of the stream
-    aclrtEvent mark; // recorded on the stream when the block was freed
+    aclrtEvent mark; // recorded on the stream after the block was freed
     Use *next;
     bool wrote; // work there wrote to the buffer; only ever set while the buffer lives
 };

@@ -206,7 +206,7 @@ void DevicePool::release_slowly(Block *block) noexcept
         hazard::block_freed(block);
         block->special = 0;
     }
-    mark_uses(block);
+    const bool marked = mark_uses(block);
     bool last = false;
     {
         std::lock_guard<std::mutex> lock(mutex_);
@@ -224,8 +224,9 @@ void DevicePool::release_slowly(Block *block) noexcept
             ++arena->holds;
             pending_bytes_ += block->bytes;
             block->state = Block::State::Pending;
-            block->next = pending_;
-            pending_ = block;
+            Block *&list = marked ? pending_ : unmarked_;
+            block->next = list;
+            list = block;
         }
     }
     if (last)
@@ -234,27 +235,34 @@ void DevicePool::release_slowly(Block *block) noexcept
 }
 
 // Everything enqueued so far on the streams the block was recorded on has to pass before its memory is used again.
-// Leaves only uses that have a mark. Without the lock: recording waits where the stream's queue is full.
-void DevicePool::mark_uses(Block *block) noexcept
+// Leaves only uses that have a mark; false where others are left, because time was up or a host function would have to wait.
+// Without the lock: recording waits where the stream's queue is full.
+bool DevicePool::mark_uses(Block *block, const Deadline &deadline) noexcept
 {
     QuietScope quiet;
+    bool all = true;
     for (Use **link = &block->uses; *link != nullptr;) {
         Use *const use = *link;
         Stream *const stream = use->stream;
+        if (stream == nullptr) { // has one from before
+            link = &use->next;
+            continue;
+        }
         DeviceScope scope(use->device);
         if (scope.error() == ACL_SUCCESS && mark_stream(use->device, stream->handle, &use->mark) == ACL_SUCCESS) {
+            use->stream = nullptr;
             link = &use->next;
-        } else {
-            // No event is left, or the stream is of another context: rare, and the one way to be safe.
-            device_table.aclrtSynchronizeStream(stream->handle);
+        } else if (wait_for_whole_stream(stream->handle, deadline)) {
             *link = use->next;
-        }
-        use->stream = nullptr;
-        const bool dropped = use->mark == nullptr;
-        release_stream_without_waiting(stream);
-        if (dropped)
             delete use;
+        } else {
+            all = false;
+            link = &use->next;
+            continue;
+        }
+        release_stream_without_waiting(stream);
     }
+    return all;
 }
 
 // Forgets uses whose work has passed, so that a buffer that lives long does not keep every stream it was ever used on.
@@ -438,9 +446,9 @@ void DevicePool::reset_peaks() noexcept
 
 void DevicePool::count_live(ascend_cy_live_counts_t *counts) noexcept
 {
-    std::lock_guard<std::mutex> lock(mutex_);
+    Lock lock(mutex_);
     if (device_usable())
-        poll_pending();
+        poll_pending(lock);
     counts->buffers += live_;
     counts->buffer_bytes += static_cast<int64_t>(in_use_);
 }

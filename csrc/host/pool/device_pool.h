@@ -48,6 +48,8 @@ public:
     void give_back_idle() noexcept; // never waits
     void count_live(ascend_cy_live_counts_t *counts) noexcept; // polls pending blocks first
 
+    // False where leave() would have to wait.
+    bool may_leave(Seat *seat) noexcept;
     // Unlinks a box that is about to go. For a stream of our own to be followed by arena_passed when the stream is
     // destroyed, and its work with it.
     void leave(Seat *seat) noexcept;
@@ -99,7 +101,7 @@ private:
                                              Block **out) noexcept;
     [[gnu::noinline]] int create_empty(Stream *stream, Block **out) noexcept;
     [[gnu::noinline]] void release_slowly(Block *block) noexcept;
-    static void mark_uses(Block *block) noexcept;
+    static bool mark_uses(Block *block, const Deadline &deadline = Deadline()) noexcept;
     // Gives their streams, ended by NULL, to be released without the lock and deleted; NULL where memory is short.
     static Stream **forget_passed_uses(Block *block) noexcept;
     int refuse(size_t size, const Refusal &refusal) noexcept;
@@ -118,6 +120,7 @@ private:
     static Stream *hold_box(const Arena *arena) noexcept;
     bool mark(Lock &lock, Arena *arena, Stream *box) noexcept;
     bool wait_for_stream(Lock &lock, Arena *arena, Stream *box, const Deadline &deadline = Deadline()) noexcept;
+    bool mark_before_leaving(Lock &lock, Seat *seat) noexcept;
     void poll_mark(Arena *arena) noexcept;
     void settle(Arena *arena) noexcept;
 
@@ -136,7 +139,8 @@ private:
     Lock begin_reclaiming() const noexcept;
     int trim_alone(uint64_t keep, const Deadline &deadline, bool wait) noexcept;
     void trim_other_pools(Lock &lock, bool wait, Refusal *refusal) noexcept;
-    void poll_pending() noexcept;
+    bool mark_late(Lock &lock, const Deadline &deadline) noexcept;
+    void poll_pending(Lock &lock) noexcept;
     void finish(Block *block) noexcept;
     bool wait_for_frees(Lock &lock, const Deadline &deadline) noexcept;
     int give_back_segments(uint64_t keep) noexcept;
@@ -161,7 +165,8 @@ private:
     Block *objects_ = nullptr; // without memory, to be used again
     Arena *arenas_ = &common_;
     Segment *segments_ = nullptr;
-    Block *pending_ = nullptr;
+    Block *pending_ = nullptr;  // all their uses have marks
+    Block *unmarked_ = nullptr; // pending as well, see mark_late
     uint64_t limit_;
     uint64_t device_total_ = 0;  // memory of the device; 0: not asked yet
     uint64_t capacity_ = 0;      // the smaller one of these two
@@ -208,7 +213,8 @@ DevicePool *current_pool(int32_t device) noexcept;
 // Gives back what pools without a handle have, where that needs no waiting. Cheap where there are none.
 void collect_retired_pools() noexcept;
 
-// For stream.cpp: see DevicePool::leave and arena_passed.
+// For stream.cpp: see DevicePool::may_leave, leave and arena_passed.
+bool may_leave_arenas(Stream *stream) noexcept;
 void leave_arenas(Stream *stream) noexcept;
 void arenas_passed(Stream *stream) noexcept;
 void delete_seats(Stream *stream) noexcept;

@@ -49,25 +49,26 @@ void push_late(Late *one) noexcept
     late_count.fetch_add(1, std::memory_order_relaxed);
 }
 
-void wait_for(Stream *stream, Handover *handover) noexcept
+// False where it would have to wait in a host function.
+bool wait_for(Stream *stream, Handover *handover) noexcept
 {
     DeviceScope scope(stream->device); // where it cannot be entered, the calls are refused at worst
     if (stream_has_passed(stream))
-        return;
+        return true;
     if (handover != nullptr) {
         handover->left.fetch_add(1, std::memory_order_relaxed);
         if (enqueue_host_function(stream, passed, handover) == ACL_SUCCESS)
-            return;
+            return true;
         if (thread_state.in_host_function)
             if (auto *const one = new (std::nothrow) Late{stream, handover, nullptr}) {
                 retain_stream(stream);
                 push_late(one);
-                return;
+                return true;
             }
         handover->left.fetch_sub(1, std::memory_order_relaxed);
     }
     // No host function can be had: the memory is not ours to leak, so this is the one place that waits.
-    device_table.aclrtSynchronizeStream(stream->handle);
+    return wait_for_whole_stream(stream->handle);
 }
 
 } // namespace
@@ -76,9 +77,11 @@ void give_back_foreign(Stream *own, const Use *uses, void (*on_release)(void *),
 {
     QuietScope quiet;
     auto *const handover = new (std::nothrow) Handover{{1}, on_release, context};
-    wait_for(own, handover);
+    bool safe = wait_for(own, handover);
     for (const Use *use = uses; use != nullptr; use = use->next)
-        wait_for(use->stream, handover);
+        safe = wait_for(use->stream, handover) && safe;
+    if (!safe)
+        return; // a host function without memory for a note: never given back
     if (handover != nullptr)
         passed(handover);
     else

@@ -21,9 +21,9 @@ namespace ascend_cy {
 namespace {
 
 struct PinnedUse {
-    Stream *stream;  // retained; NULL once the block was freed
+    Stream *stream;  // retained; NULL once there is a mark
     int32_t device;  // of the stream
-    aclrtEvent mark; // recorded on the stream when the block was freed
+    aclrtEvent mark; // recorded on the stream after the block was freed
 };
 
 struct PinnedBlock {
@@ -51,7 +51,9 @@ private:
     void cache_or_free(const PinnedBlock &block);
     int free_cached() noexcept;
     static bool passed(const PinnedBlock &block) noexcept;
-    static void mark_uses(PinnedBlock *block);
+    static bool mark_uses(PinnedBlock *block, const Deadline &deadline);
+    bool put_away(PinnedBlock *block, const Deadline &deadline = Deadline());
+    bool mark_late(const Deadline &deadline);
     static void finish(PinnedBlock *block) noexcept;
     static bool wait_for(const PinnedBlock &block, const Deadline &deadline) noexcept;
     static int give_back(const PinnedBlock &block) noexcept;
@@ -63,7 +65,8 @@ private:
     std::mutex mutex_; // guards everything below; nothing waits for the device while it is held
     std::unordered_map<void *, PinnedBlock> used_;
     std::unordered_map<size_t, std::vector<void *>> cached_; // by class size
-    std::vector<PinnedBlock> pending_;
+    std::vector<PinnedBlock> pending_;  // all their uses have marks
+    std::vector<PinnedBlock> unmarked_; // freed in a host function that could neither mark all uses nor wait for them
     size_t next_polled_ = 0; // in pending_
     size_t cached_bytes_ = 0;
     size_t used_bytes_ = 0;
@@ -98,18 +101,54 @@ bool PinnedPool::passed(const PinnedBlock &block) noexcept
     return true;
 }
 
-// Leaves only uses that have a mark. Without the lock: recording waits where the stream's queue is full.
-void PinnedPool::mark_uses(PinnedBlock *block)
+// Leaves only uses that have a mark; false where others are left, because time was up or a host function would have to wait.
+// Without the lock: recording waits where the stream's queue is full.
+bool PinnedPool::mark_uses(PinnedBlock *block, const Deadline &deadline)
 {
+    bool all = true;
     for (PinnedUse &use : block->uses) {
+        if (use.stream == nullptr) // has one from before
+            continue;
         DeviceScope scope(use.device);
-        if (scope.error() != ACL_SUCCESS || mark_stream(use.device, use.stream->handle, &use.mark) != ACL_SUCCESS)
-            device_table.aclrtSynchronizeStream(use.stream->handle); // no event left: rare, and the one way to be safe
+        if ((scope.error() != ACL_SUCCESS || mark_stream(use.device, use.stream->handle, &use.mark) != ACL_SUCCESS) &&
+            !wait_for_whole_stream(use.stream->handle, deadline)) {
+            all = false;
+            continue;
+        }
         release_stream_without_waiting(use.stream);
         use.stream = nullptr;
     }
-    const auto unmarked = [](const PinnedUse &use) { return use.mark == nullptr; };
-    block->uses.erase(std::remove_if(block->uses.begin(), block->uses.end(), unmarked), block->uses.end());
+    const auto over = [](const PinnedUse &use) { return use.mark == nullptr && use.stream == nullptr; };
+    block->uses.erase(std::remove_if(block->uses.begin(), block->uses.end(), over), block->uses.end());
+    return all;
+}
+
+// Of a block that nobody has any more; false as above.
+bool PinnedPool::put_away(PinnedBlock *block, const Deadline &deadline)
+{
+    const bool marked = mark_uses(block, deadline);
+    Lock lock(mutex_);
+    if (!marked)
+        unmarked_.push_back(std::move(*block));
+    else if (block->uses.empty())
+        cache_or_free(*block);
+    else
+        pending_.push_back(std::move(*block));
+    return marked;
+}
+
+bool PinnedPool::mark_late(const Deadline &deadline)
+{
+    std::vector<PinnedBlock> blocks;
+    {
+        Lock lock(mutex_);
+        blocks.swap(unmarked_);
+    }
+    QuietScope quiet;
+    bool all = true;
+    for (PinnedBlock &block : blocks)
+        all = put_away(&block, deadline) && all;
+    return all;
 }
 
 void PinnedPool::finish(PinnedBlock *block) noexcept
@@ -183,6 +222,7 @@ int PinnedPool::alloc(size_t size, const Deadline &deadline, void **out)
         }
     }
     if (!got) {
+        mark_late(Deadline(0)); // for the next one
         int code = device_table.aclrtMallocHost(&pointer, bytes);
         if (code == ACL_ERROR_RT_MEMORY_ALLOCATION) {
             QuietScope quiet; // what is told is what comes of it
@@ -216,12 +256,7 @@ void PinnedPool::free(void *pointer)
             return;
         }
     }
-    mark_uses(&block);
-    Lock lock(mutex_);
-    if (block.uses.empty())
-        cache_or_free(block);
-    else
-        pending_.push_back(std::move(block));
+    put_away(&block);
 }
 
 int PinnedPool::record(void *pointer, Stream *stream)
@@ -273,6 +308,7 @@ int PinnedPool::give_back_idle()
     if (const int error = ascend_cy_ensure_context())
         return error;
     QuietScope quiet;
+    mark_late(Deadline(0));
     Lock lock(mutex_);
     poll_pending(SIZE_MAX);
     free_cached();
@@ -284,12 +320,12 @@ int PinnedPool::trim_waiting(const Deadline &deadline)
 {
     if (const int error = give_back_idle())
         return error;
+    bool in_time = mark_late(deadline);
     std::vector<PinnedBlock> waiting;
     {
         Lock lock(mutex_);
         waiting.swap(pending_);
     }
-    bool in_time = true;
     std::vector<PinnedBlock>::iterator left = waiting.begin();
     for (PinnedBlock &block : waiting) {
         if (wait_for(block, deadline)) {

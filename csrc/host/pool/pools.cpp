@@ -212,6 +212,16 @@ void give_back_idle_memory() noexcept
 
 // ---- the places of a stream ----
 
+bool may_leave_arenas(Stream *stream) noexcept
+{
+    QuietScope quiet;
+    DeviceScope scope(stream->device);
+    for (Seat *seat = stream->seats.load(std::memory_order_acquire); seat != nullptr; seat = seat->next_of_box)
+        if (!seat->pool->may_leave(seat))
+            return false;
+    return true;
+}
+
 void leave_arenas(Stream *stream) noexcept
 {
     for (Seat *seat = stream->seats.load(std::memory_order_acquire); seat != nullptr; seat = seat->next_of_box)

@@ -33,7 +33,7 @@ Block *DevicePool::acquire(Lock &lock, Arena *arena, size_t bytes, Refusal *refu
     }
     if (Block *block = take(arena, arena, bytes, small, every_epoch))
         return block;
-    poll_pending();
+    poll_pending(lock);
     if (arena->free_bytes >= bytes) {
         empty_bins(arena);
         if (Block *block = take(arena, arena, bytes, small, every_epoch))
@@ -297,9 +297,31 @@ void DevicePool::mark_everything(Lock &lock) noexcept
     }
 }
 
-// Blocks that were freed while other streams used them, and whose streams have passed.
-void DevicePool::poll_pending() noexcept
+// Pending blocks with uses that a host function could neither mark nor wait for. Tries again; false where some are left at
+// the deadline, or in a host function.
+bool DevicePool::mark_late(Lock &lock, const Deadline &deadline) noexcept
 {
+    bool all = true;
+    Block *blocks = unmarked_;
+    unmarked_ = nullptr;
+    while (Block *const block = blocks) {
+        blocks = block->next;
+        lock.unlock();
+        const bool marked = mark_uses(block, deadline);
+        lock.lock();
+        Block *&list = marked ? pending_ : unmarked_;
+        block->next = list;
+        list = block;
+        all = all && marked;
+    }
+    return all;
+}
+
+// Blocks that were freed while other streams used them, and whose streams have passed.
+void DevicePool::poll_pending(Lock &lock) noexcept
+{
+    if (__builtin_expect(unmarked_ != nullptr, 0))
+        mark_late(lock, Deadline(0));
     for (Block **link = &pending_; *link != nullptr;) {
         Block *const block = *link;
         bool passed = true;
@@ -332,10 +354,10 @@ void DevicePool::finish(Block *block) noexcept
 // Waits until all free and pending memory is free for everybody; false where time was up first.
 bool DevicePool::wait_for_frees(Lock &lock, const Deadline &deadline) noexcept
 {
+    bool passed = unmarked_ == nullptr || mark_late(lock, deadline);
     Block *waiting = pending_;
     pending_ = nullptr;
     lock.unlock();
-    bool passed = true;
     for (const Block *block = waiting; passed && block != nullptr; block = block->next)
         for (const Use *use = block->uses; passed && use != nullptr; use = use->next)
             passed = wait_for_mark(use->mark, deadline);
@@ -351,7 +373,7 @@ bool DevicePool::wait_for_frees(Lock &lock, const Deadline &deadline) noexcept
         }
     }
     if (!passed)
-        poll_pending(); // some may have passed
+        poll_pending(lock); // some may have passed
     mark_everything(lock);
     for (Arena *arena = arenas_; arena != nullptr;) {
         ++arena->holds;
@@ -397,7 +419,7 @@ int DevicePool::trim_alone(uint64_t keep, const Deadline &deadline, bool wait) n
     Lock lock(mutex_);
     {
         QuietScope quiet;
-        poll_pending();
+        poll_pending(lock);
         mark_everything(lock);
         merge_everything();
         give_back_segments(keep);
@@ -420,7 +442,7 @@ void DevicePool::give_back_idle() noexcept
     if (scope.error() != ACL_SUCCESS)
         return;
     Lock lock(mutex_);
-    poll_pending();
+    poll_pending(lock);
     mark_everything(lock);
     merge_everything();
     give_back_quietly(0);

@@ -692,6 +692,67 @@ TEST(a_host_function_may_allocate_while_the_pool_waits)
     expect_nothing_left();
 }
 
+TEST(a_host_function_without_events_does_not_wait)
+{
+    // What it releases was used on the stream that it runs on, which cannot be marked: tried again later.
+    static Buffer *buffer, *on_foreign;
+    static void *pinned;
+    static Stream *foreign;
+    static std::atomic<int> done;
+    static int gone;
+    Stream *a = make_stream();
+    Stream *other = make_stream();
+    OK(ascend_cy_pool_trim(0, 0));
+    OK(ascend_cy_stream_wrap(0, ascend_cy_stream_handle(a), [](void *) { ++gone; }, nullptr, &foreign));
+    hold(a, true);
+    buffer = make(3 * MiB, other);
+    OK(ascend_cy_buffer_record_stream(buffer, a));
+    on_foreign = make(MiB, foreign);
+    OK(ascend_cy_pinned_alloc(MiB, &pinned));
+    OK(ascend_cy_pinned_record_stream(pinned, a));
+    const void *const pointer = ascend_cy_buffer_pointer(buffer);
+    OK(ascend_cy_stream_add_host_function(
+        a,
+        [](void *) {
+            fake_acl()->fail("aclrtCreateEventExWithFlag", ACL_ERROR_RT_FEATURE_NOT_SUPPORT, 0, 1000);
+            fake_acl()->fail("aclrtRecordEvent", ACL_ERROR_RT_FEATURE_NOT_SUPPORT, 0, 1000);
+            ascend_cy_buffer_release(buffer);
+            ascend_cy_buffer_release(on_foreign);
+            ascend_cy_pinned_free(pinned);
+            ascend_cy_stream_release(foreign);
+            OK(ascend_cy_pinned_trim()); // neither gives back what is in use nor waits for it
+            OK(ascend_cy_pool_trim(0, 0));
+            ++done;
+        },
+        nullptr));
+    ascend_cy_event_t *behind = block(a); // where the host function stands last, the stream may have passed too soon
+    hold(a, false);
+    while (done.load() == 0)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    OK(ascend_cy_stream_synchronize(a, 5000));
+    ascend_cy_pool_figures_t now;
+    OK(ascend_cy_pool_figures(nullptr, &now, sizeof now));
+    CHECK_EQ(now.in_use_bytes, 0u);
+    CHECK_EQ(now.reserved_bytes, 5 * MiB); // small buffers share segments of two
+    CHECK_EQ(now.pending_bytes, 3 * MiB);
+    CHECK_EQ(fake_acl()->host_bytes(), MiB);
+    // Events still cannot be had, but the streams are idle: nothing is lost.
+    Buffer *again = make(3 * MiB, other);
+    CHECK(ascend_cy_buffer_pointer(again) == pointer);
+    ascend_cy_buffer_release(again);
+    OK(ascend_cy_pinned_trim());
+    OK(ascend_cy_pool_trim(0, 0));
+    CHECK_EQ(fake_acl()->host_bytes(), 0u);
+    CHECK_EQ(fake_acl()->device_bytes(), 0u);
+    CHECK_EQ(gone, 1);
+    fake_acl()->fail("aclrtCreateEventExWithFlag", 0, 0, 0);
+    fake_acl()->fail("aclrtRecordEvent", 0, 0, 0);
+    ascend_cy_event_release(behind);
+    ascend_cy_stream_release(a);
+    ascend_cy_stream_release(other);
+    expect_nothing_left();
+}
+
 TEST(pinned_memory)
 {
     Stream *stream = make_stream();
