@@ -375,13 +375,14 @@ def _query(stream: ascend_cy.Stream) -> bool:
         return stream.query()
 
 
-@operation("Stream.future", "StreamFuture")
+@operation("Stream.future", "StreamFuture", "StreamFuture.result", "StreamFuture.exception")
 def futures(s):
     s.dx.fill(1, s.stream)
     results = []
     pending = [s.stream.future(i) for i in range(3)]
     for future in pending:
         results.append(future.result(30))
+        results.append(future.exception(30))
     _watchers_gone()
     return [results, s.dx]
 
