@@ -25,6 +25,7 @@ cdef enum:
     ACL_ERROR_FAILURE = 500001
     ACL_STREAM_SYNC_TIMEOUT = 507046
     ACL_EVENT_SYNC_TIMEOUT = 507047
+    ACL_EVENT_SYNC = 1
     # Long enough to cost nothing, short enough for Ctrl-C to feel immediate.
     WAIT_SLICE_MS = 100
 
@@ -96,13 +97,44 @@ cdef int check_signals() except -1 nogil:
 
 
 cdef int wait_stream(ascend_cy_stream_t *stream) except -1 nogil:
-    """Block until the work of `stream` has passed; call it without the GIL. Ctrl-C raises KeyboardInterrupt."""
-    cdef int code
-    while True:
-        code = ascend_cy_stream_synchronize(stream, WAIT_SLICE_MS)
-        if code != ACL_STREAM_SYNC_TIMEOUT:
-            return check(code)
-        check_signals()
+    """Block until the work that is on `stream` by now has passed; call it without the GIL. Ctrl-C raises KeyboardInterrupt."""
+    cdef ascend_cy_event_t *now = NULL
+    cdef int failure
+    cdef int code = ascend_cy_stream_synchronize(stream, WAIT_SLICE_MS)
+    if code != ACL_STREAM_SYNC_TIMEOUT:
+        return check(code)
+    # Each further slice would wait for what other threads enqueued meanwhile, and so perhaps for ever.
+    if (ascend_cy_event_create(ascend_cy_stream_device(stream), ACL_EVENT_SYNC, &now) == 0
+            and ascend_cy_event_record(now, stream) != 0):
+        ascend_cy_event_release(now)
+        now = NULL
+    try:
+        while True:
+            check_signals()
+            if now is not NULL:
+                code = ascend_cy_event_synchronize(now, WAIT_SLICE_MS)
+                if code == ACL_EVENT_SYNC_TIMEOUT:
+                    continue
+                failure = failure_of(stream)
+                if failure != 0:
+                    code = failure
+            else:
+                code = ascend_cy_stream_synchronize(stream, WAIT_SLICE_MS)
+            if code != ACL_STREAM_SYNC_TIMEOUT:
+                return check(code)
+    finally:
+        if now is not NULL:
+            ascend_cy_event_release(now)
+
+
+cdef int failure_of(ascend_cy_stream_t *stream) noexcept nogil:
+    """What failed on a stream of which something has passed; read, as by a wait for all of it."""
+    cdef int done = 0
+    cdef int code = ascend_cy_stream_query(stream, &done)
+    if code == 0 and not done:
+        return 0
+    # A stream that failed has nothing to do.
+    return ascend_cy_stream_synchronize(stream, WAIT_SLICE_MS)
 
 
 cdef int wait_event(ascend_cy_event_t *event) except -1 nogil:

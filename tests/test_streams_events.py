@@ -704,6 +704,35 @@ def test_later_work_waits_for_a_callback(stream):
     assert order == ["callback", "event"]
 
 
+def test_waiting_does_not_last_while_others_enqueue(stream):
+    """What is enqueued later is not waited for, and so a wait ends where another thread keeps the stream busy."""
+    x = ascend_cy.zeros(1 << 20, stream=stream)
+    room, stop = threading.Semaphore(20), threading.Event()
+
+    def work():
+        time.sleep(0.02)
+        room.release()
+
+    def keep_busy():
+        while not stop.is_set():
+            if room.acquire(timeout=0.1):
+                stream.add_callback(work)
+
+    worker = threading.Thread(target=keep_busy)
+    worker.start()
+    try:
+        for wait in (stream.synchronize, x.to_numpy):
+            time.sleep(0.2)
+            begun = time.monotonic()
+            wait()
+            assert time.monotonic() - begun < SOON
+            assert not stream.query()  # 0.4 s of work, more than the slices of a wait are long
+    finally:
+        stop.set()
+        worker.join(SOON)
+    assert not worker.is_alive()
+
+
 # What a callback does with the last reference to a stream that has work left. Waiting for that work there would end all
 # callbacks of the process: it is the thread that runs them.
 DROPS = {
