@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
+import numbers
 import threading
 from collections import deque
 from collections.abc import Generator
@@ -48,6 +49,8 @@ class StreamFuture(concurrent.futures.Future, Generic[T]):
 
         Raises
         ------
+        TypeError
+            For a timeout that is no number.
         TimeoutError, CancelledError
             Of ``concurrent.futures``.
         KernelError, AclError
@@ -55,7 +58,7 @@ class StreamFuture(concurrent.futures.Future, Generic[T]):
         RuntimeError
             In a done-callback of another future of the stream, likewise.
         """
-        self._check_wait()
+        self._check_wait(timeout)
         return cast(T, super().result(timeout))
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
@@ -73,15 +76,19 @@ class StreamFuture(concurrent.futures.Future, Generic[T]):
 
         Raises
         ------
+        TypeError
+            For a timeout that is no number.
         TimeoutError, CancelledError
             Of ``concurrent.futures``.
         AclError, RuntimeError
             Where the wait might never end: see :meth:`result`.
         """
-        self._check_wait()
+        self._check_wait(timeout)
         return super().exception(timeout)
 
-    def _check_wait(self) -> None:
+    def _check_wait(self, timeout: float | None) -> None:
+        if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, numbers.Real)):
+            raise TypeError(f"timeout must be a number of seconds or None, got {type(timeout).__name__}")
         watcher = self._settled_by
         if watcher is None or self.done():
             return

@@ -171,6 +171,7 @@ BINARY = [(TypeError, 3), (TypeError, [1]), (TypeError, Made(lambda: ramp(3), "a
           (FileNotFoundError, "/nowhere/kernel.so", "/nowhere/kernel.so"), (IsADirectoryError, "/", "."),
           (ascend_cy.AclError, b"no binary", "aclrtBinaryLoad")]
 CALLABLE = [(TypeError, None), (TypeError, "f"), (TypeError, 3)]
+SECONDS = [(TypeError, "1"), (TypeError, True), (TypeError, 1j), (TypeError, [1])]
 
 
 def no_array(first: bool = True) -> list[tuple]:
@@ -227,6 +228,8 @@ GOOD: dict[str, Callable[[], tuple[Callable[..., Any], Kwargs]]] = {
     "Stream.record": lambda: (ascend_cy.Stream().record, dict(event=None)),
     "Stream.wait": lambda: (ascend_cy.Stream().wait, dict(other=ascend_cy.Event())),
     "Stream.add_callback": lambda: (ascend_cy.default_stream().add_callback, dict(function=int)),
+    "StreamFuture.result": lambda: (future().result, dict(timeout=None)),
+    "StreamFuture.exception": lambda: (future().exception, dict(timeout=30)),
     "Event.record": lambda: (ascend_cy.Event().record, dict(stream=None)),
     "Event.elapsed_time": lambda: (finished().elapsed_time, dict(end=finished())),
     "DeviceArray.reshape": lambda: (with_array(lambda array, shape: array.reshape(*shape)), dict(shape=(3, 2))),
@@ -269,6 +272,12 @@ GOOD: dict[str, Callable[[], tuple[Callable[..., Any], Kwargs]]] = {
     "matmul": lambda: (ascend_cy.matmul, dict(a=ramp(2, 3), b=ramp(3, 4), out=ramp(2, 4), stream=None)),
     "matmul on the device": lambda: (ascend_cy.matmul, dict(a=device(2, 3), b=device(3, 4), out=device(2, 4), stream=None)),
 }
+
+
+def future() -> ascend_cy.StreamFuture:
+    made = ascend_cy.default_stream().future()
+    made.result(30)
+    return made
 
 
 def finished() -> ascend_cy.Event:
@@ -349,6 +358,8 @@ BAD: dict[str, dict[str, list]] = {
     "Stream.wait": {"other": [(TypeError, None), (TypeError, 3), (ValueError, closed(ascend_cy.Event, "event"), "the event is closed"),
                               (ValueError, closed(ascend_cy.Stream, "stream"), "the stream is closed")]},
     "Stream.add_callback": {"function": CALLABLE},
+    "StreamFuture.result": {"timeout": SECONDS},
+    "StreamFuture.exception": {"timeout": SECONDS},
     "Event.record": {"stream": STREAM},
     "Event.elapsed_time": {"end": [(TypeError, None), (TypeError, 3), (ValueError, closed(ascend_cy.Event, "event"), "the event is closed"),
                                    (ValueError, Made(ascend_cy.Event, "not recorded"), "the end event was not recorded")]},
