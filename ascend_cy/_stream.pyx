@@ -9,7 +9,6 @@ from libcpp.atomic cimport atomic
 from ascend_cy._host cimport *
 from ascend_cy._status cimport as_integer, check, raise_status, wait_event, wait_stream
 
-import sys
 import threading
 
 
@@ -113,18 +112,14 @@ cdef void run_callback_with_gil(void *context) noexcept with gil:
     try:
         function(*args)
     except BaseException as error:
-        write_unraisable(error, function)
+        report_unraisable(error, function)
 
 
-cdef void write_unraisable(object error, object culprit) noexcept:
+cpdef void report_unraisable(object error, object culprit) noexcept:
+    """Nobody waits for the result: report the error the way Python reports such errors, and go on."""
     # The one way to sys.unraisablehook that its default takes; the exception keeps its traceback.
     PyErr_SetObject(type(error), error)
     PyErr_WriteUnraisable(culprit)
-
-
-def report_unraisable(error, culprit):
-    """Nobody waits for the result: report the error the way Python reports such errors, and go on."""
-    write_unraisable(error, culprit)
 
 
 def refuse_wait_in_callback(str unfinished):
